@@ -2,9 +2,9 @@ package node
 
 import "context"
 
-// Alive returns nil when the loop that learns has handled what came before this call, and
-// an error when ctx ends before that or the node does not run. A paused node is alive. A supervisor that asks now
-// and then notices a loop that hangs.
+// Alive returns nil when the loop that learns has handled everything that came before
+// this call. It returns an error if ctx ends before that or if the node does not run. A
+// paused node is alive. A supervisor that calls it regularly notices a loop that hangs.
 func (n *Node) Alive(ctx context.Context) error {
 	s := n.current()
 	if s == nil && len(n.Paused()) > 0 {

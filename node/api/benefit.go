@@ -6,14 +6,14 @@ import (
 	"p2pnode/learner"
 )
 
-// Benefit has what is kept of earlier comparisons, the oldest first.
+// Benefit holds the kept earlier comparisons, the oldest first.
 type Benefit struct {
 	Points []BenefitPoint `json:"points"`
 }
 
-// BenefitPoint is a [Comparison] at a time: whether learning with others helped the owner
-// on the records that she holds out. It is for her eyes, and for other machines only in an
-// experiment.
+// BenefitPoint is a [Comparison] at a time: whether learning with others helped the
+// owner on the held-out records. It is for the owner only, and for other machines only
+// in an experiment.
 type BenefitPoint struct {
 	Time    time.Time       `json:"time"` // when the fit ended
 	Measure learner.Measure `json:"measure"`

@@ -24,11 +24,11 @@ type Budget struct {
 	// Contradicted is the round of this node that a peer showed and the directory
 	// knows nothing of: it is an old copy, and releases nothing. 0: none did.
 	Contradicted uint64 `json:"contradicted_round"`
-	// ForeignSum says that a committee showed that, with a contribution to a private sum:
-	// then Contradicted is a round that nobody has shown.
+	// ForeignSum says that a committee showed that, by a contribution to a private sum.
+	// Contradicted is then a round that no peer has shown.
 	ForeignSum bool `json:"contradicted_by_sum"`
-	// Stranded says that the node takes part no more: its learner goes in rounds, and a
-	// restore has put it beyond the last of them.
+	// Stranded says that the node takes part no more: its learner works in rounds, and
+	// a restore has put it beyond the last round.
 	Stranded   bool   `json:"stranded"`
 	Bare       int    `json:"unprotected_releases"` // released without a guarantee so far
 	Noise      string `json:"noise"`
@@ -51,8 +51,8 @@ type Budget struct {
 	Sums    *SumsBudget    `json:"sums"`   // nil: the task has no private sums
 	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
 
-	// Listeners are the neighbours that listened to releases, sorted by peer: the thousand
-	// that did last.
+	// Listeners are the neighbours that listened to releases, sorted by peer: the last
+	// thousand.
 	Listeners []Listener `json:"listeners"`
 
 	VisibleTo  string   `json:"visible_to"`  // who can see what was released

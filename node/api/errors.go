@@ -1,5 +1,6 @@
-// Package api defines what the owner of a data directory can ask of a node, the answers, and
-// the errors. It knows nothing of how a node finds its answers, nor of how they travel.
+// Package api defines what the owner of a data directory can ask of a node, the
+// answers, and the errors. It does not depend on how a node finds its answers, or on
+// how they are transported.
 package api
 
 import "errors"
@@ -13,7 +14,7 @@ var ErrRequest = errors.New("node: a wrong request")
 // ErrScope says that the asker's token does not allow the request.
 var ErrScope = errors.New("node: not allowed")
 
-// ErrEnded says that a request failed after the node had ended for it.
+// ErrEnded says that a request failed after the node had ended.
 var ErrEnded = errors.New("node: the node has ended")
 
 // WrongRequest makes an error an [ErrRequest] that says which.

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Watcher tells what happens to a node while it happens.
+// Watcher reports what happens to a node while it happens.
 type Watcher interface {
 	// Events yields the events after the one of that ID, first those that are kept, and
 	// then each as it happens, until ctx ends. If events in between are kept no longer, or
 	// are of an earlier run of the daemon, the first one is an [EventGap]. 0 is from the
 	// oldest that is kept on, without a gap.
 	Events(ctx context.Context, since uint64) iter.Seq2[Event, error]
-	// Logs yields the newest lines of the log that are kept, at most last of them, and
-	// then, if it is to follow, each as it is written, until ctx ends.
+	// Logs yields the newest kept lines of the log, at most last of them, and then, if
+	// follow is set, each new line as it is written, until ctx ends.
 	Logs(ctx context.Context, last int, follow bool) iter.Seq2[LogLine, error]
 	LogLevels(ctx context.Context) (LogLevels, error)
 	// SetLogLevel changes what is logged of a subsystem, or of all for "all", until the
@@ -22,8 +22,9 @@ type Watcher interface {
 	SetLogLevel(ctx context.Context, subsystem, level string) error
 }
 
-// Event is something that happened to a node, for its owner's eyes: facts that others know
-// or that are counts, never what records say. What does not belong to its kind is empty.
+// Event is something that happened to a node. It is for its owner only: facts that
+// others know, or counts, never the content of records. Fields that do not belong to
+// its kind are empty.
 type Event struct {
 	// ID counts up by one from event to event. It begins at the time of the start, in
 	// milliseconds, so that the IDs of a later run are higher.
@@ -40,14 +41,15 @@ type Event struct {
 	Round   uint64  `json:"round,omitempty"`  // of a release
 	Share   float64 `json:"share,omitempty"`  // of the budget of a cohort's records that this took
 	Records int     `json:"records,omitempty"`
-	// Replaced and Same count the lines of an import that replaced a record, and that
-	// changed nothing.
+	// Replaced counts the lines of an import that replaced a record, and Same those
+	// that changed nothing.
 	Replaced int       `json:"replaced,omitempty"`
 	Same     int       `json:"same,omitempty"`
 	Sum      *SumEvent `json:"sum,omitempty"`
 	// Rejected counts, by reason, the messages that were rejected since the last such event.
 	Rejected map[string]uint64 `json:"rejected,omitempty"`
-	// Verdict is that of a [Comparison], Gain the interval it rests on.
+	// Verdict is the verdict of a [Comparison], and Gain the interval on which it is
+	// based.
 	Verdict string `json:"verdict,omitempty"`
 	Lost    uint64 `json:"lost,omitempty"` // events of this run that are kept no longer
 }
@@ -57,29 +59,29 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventGap       EventKind = "gap"       // events before the next one are not kept; its ID is that of the last of them
+	EventGap       EventKind = "gap"       // earlier events are not kept; its ID is that of the last of them
 	EventStarted   EventKind = "started"   // the node takes part in the network
-	EventStopped   EventKind = "stopped"   // it does so no more
-	EventPaused    EventKind = "paused"    // by its owner; Reason says why
-	EventResumed   EventKind = "resumed"   // what paused it is over; Reason says what
+	EventStopped   EventKind = "stopped"   // the node no longer takes part in the network
+	EventPaused    EventKind = "paused"    // the owner paused the node; Reason says why
+	EventResumed   EventKind = "resumed"   // the pause is over; Reason says what ended
 	EventMet       EventKind = "met"       // a peer became a neighbour
-	EventLeft      EventKind = "left"      // a peer is no neighbour any more
+	EventLeft      EventKind = "left"      // a peer is no longer a neighbour
 	EventRefused   EventKind = "refused"   // a peer was turned away
 	EventReleased  EventKind = "released"  // a release was paid for: Round, Share
 	EventUnpaid    EventKind = "unpaid"    // the budget refused a release
 	EventImported  EventKind = "imported"  // records were stored
 	EventDeleted   EventKind = "deleted"   // records were deleted
-	EventSum       EventKind = "sum"       // a private sum went on: Sum
+	EventSum       EventKind = "sum"       // a private sum made progress: Sum
 	EventResult    EventKind = "result"    // the result of a private sum arrived: Sum
 	EventRejected  EventKind = "rejected"  // messages were rejected: Rejected
 	EventFitted    EventKind = "fitted"    // a fit of the personal model ended: Verdict, Records
 	EventBackup    EventKind = "backup"    // a copy of the database was made
 	EventErased    EventKind = "erased"    // the owner erases the directory
 	EventWarning   EventKind = "warning"   // something is wrong: Reason
-	EventRecovered EventKind = "recovered" // what was wrong is over
+	EventRecovered EventKind = "recovered" // a problem is over
 )
 
-// SumEvent says which private sum went on, and how far.
+// SumEvent says which private sum made progress, and how far it is.
 type SumEvent struct {
 	Recipe       int      `json:"recipe"` // from 1
 	Epoch        uint64   `json:"epoch"`

@@ -40,7 +40,7 @@ type Reporter interface {
 	Progress(ctx context.Context) (Status, error) // Status without Personal, which takes a fit
 	Doctor(ctx context.Context) (Diagnosis, error)
 	Sums(ctx context.Context) (Sums, error) // ErrRequest, if the task has none
-	// Benefit returns what is kept of earlier comparisons, the oldest first.
+	// Benefit returns the kept earlier comparisons, the oldest first.
 	Benefit(ctx context.Context) ([]BenefitPoint, error)
 }
 
@@ -70,8 +70,9 @@ type Networker interface {
 type Lifecycle interface {
 	Backup(ctx context.Context, w io.Writer) error
 	Leave(ctx context.Context) (Farewell, error) // the daemon stops then
-	// Pause ends a running node's part in the network, until every reason it was given has
-	// been resumed, also after a restart. "" is the owner's own reason.
+	// Pause ends a running node's part in the network until every reason for a pause
+	// has been resumed; the pause also outlasts a restart. The reason "" is the owner's
+	// own.
 	Pause(ctx context.Context, reason string) error
 	Resume(ctx context.Context, reason string) error // "": all reasons
 	// Erase erases the data directory, as [p2pnode/node/datadir.Erase] does, if confirm is

@@ -21,7 +21,7 @@ type Peer struct {
 	Round     uint64 `json:"round"` // newest round heard of it
 }
 
-// Neighbours is who learns with whom, and who may not.
+// Neighbours says who learns with whom, and who may not.
 type Neighbours struct {
 	Rule   string `json:"rule"`   // by which the task's graph compares peers
 	Degree int    `json:"degree"` // neighbours that a node looks for
@@ -40,19 +40,20 @@ type Refused struct {
 	Until  *time.Time `json:"until"` // when it may come again; nil: as long as the reason lasts
 }
 
-// State says how a peer and this node stand.
+// State says how a peer and this node stand with each other.
 type State string
 
-// The states of what is held against a peer.
+// The states of a peer with offences.
 const (
-	RefusedHere State = "refused"    // nothing of it is taken
-	Limited     State = "limited"    // what it does too much of is ignored
+	RefusedHere State = "refused"    // nothing from it is accepted
+	Limited     State = "limited"    // actions beyond its allowance are ignored
 	Distrusted  State = "distrusted" // it sent something wrong; refused if there is more
-	RefusesUs   State = "refuses"    // the peer takes nothing of this node
+	RefusesUs   State = "refuses"    // the peer accepts nothing from this node
 )
 
-// Standing is what is held against a peer, or by a peer against this node. Nobody is blamed
-// for what it only passed on. A node forgets it when it stops, but for proofs.
+// Standing describes what this node holds against a peer, or a peer against this node.
+// No peer is blamed for what it only passed on. A node forgets this when it stops,
+// except for proofs.
 type Standing struct {
 	Peer  string     `json:"peer"`
 	State State      `json:"state"`
@@ -64,12 +65,12 @@ type Standing struct {
 	Counts map[string]uint64 `json:"counts"`
 }
 
-// Refused reports whether one end takes nothing of the other.
+// Refused reports whether one end accepts nothing from the other.
 func (s *Standing) Refused() bool { return s.State == RefusedHere || s.State == RefusesUs }
 
-// Evidence shows that a node signed two different models for one round of a network, which
-// no honest node does: either its owner lies, or two copies of one directory run. It can be
-// checked by anybody, without a node.
+// Evidence shows that a node signed two different models for one round of a network,
+// which no honest node does: either its owner lies, or two copies of one directory run.
+// Anybody can check it, without a node.
 type Evidence struct {
 	Network string     `json:"network"` // what its name is among nodes
 	Author  string     `json:"author"`  // the peer ID of the node that signed
@@ -169,7 +170,7 @@ type BootstrapCheck struct {
 	Why     string `json:"why,omitempty"` // not
 }
 
-// MemberCheck is what came of trying one member of a committee.
+// MemberCheck is the result of calling one member of a committee.
 type MemberCheck struct {
 	Peer    string `json:"peer"`
 	Self    bool   `json:"self"` // it is this node

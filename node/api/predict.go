@@ -15,9 +15,11 @@ type Prediction struct {
 	Alone      float64 `json:"alone"`
 	Class      string  `json:"class,omitempty"`
 	AloneClass string  `json:"alone_class,omitempty"`
-	// Probabilities has what the personal model says of each class that the task names.
+	// Probabilities holds the personal model's probability for each class that the task
+	// names.
 	Probabilities map[string]float64 `json:"probabilities,omitempty"`
-	// Cells counts those that were not taken as they are, for each column that has one.
+	// Cells counts the cells that were not taken unchanged, for each column that has
+	// one.
 	Cells []ColumnTally `json:"cells"`
 }
 
