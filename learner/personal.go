@@ -133,7 +133,6 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
-	// std is the noise in the new model, per coordinate. The formula treats the noises
 	// The noise in the new model, per coordinate. The formula treats the noises as
 	// independent, which they are not quite: what the agent heard contains some of what
 	// it sent. The data's part of the gradient only shrinks the old noise.
