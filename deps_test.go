@@ -58,6 +58,7 @@ var imports = map[string][]string{
 	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
 	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
 	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list
+	"p2pnode/internal/manual":         {"internal/require"},                                    // the same
 	"p2pnode/internal/committee":      {"internal/require", "learner", "node", "node/datadir"}, // the same
 	"p2pnode/testnet/lab":             {},
 	"p2pnode/testnet/audit":           {"learner", "node/summing", "privacy", "storage", "sums", "testnet/sim"},

@@ -92,6 +92,30 @@ func TestLabYourData(t *testing.T) {
 	}
 }
 
+// What the README says of your own data works as it is pasted into a terminal, by somebody
+// who takes every guess.
+func TestLabReadmeOwnData(t *testing.T) {
+	if os.Getenv("P2PNODE_LAB") == "" {
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
+	}
+	if err := lab.Available(); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	host, dir := readersMachine(t), checkout(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "people.csv"), []byte(readings(8, 40, true)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "paste"), []byte(pasted(t, "README.md", "## Your own data")[0]), 0o600))
+	terminal := host.Command(t.Context(), "script", "--quiet", "--return", "--command", "sh -e paste", "/dev/null")
+	terminal.Dir, terminal.Env = dir, append(os.Environ(), "HOME="+dir)
+	terminal.Stdin = strings.NewReader(strings.Repeat("ok\n", 30))
+	said, err := terminal.CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "of 8 nodes better") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	_, err = os.Stat(filepath.Join(dir, ".p2pnode", "config.toml"))
+	require.NoError(t, err)
+}
+
 // A file without a column that says whose its lines are becomes a task as well, and that
 // of a table with keys and a committee names what records are about.
 func TestStrangersFiles(t *testing.T) {
