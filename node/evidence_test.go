@@ -23,8 +23,9 @@ func TestACopiedDirectoryThatRunsTwiceIsProven(t *testing.T) {
 	twin := openNode(t, copyDir(t, n.dir))
 	twin.files.Config.Bootstrap = waitForAddrs(t, second)
 	again := openNode(t, n.dir)
-	start(t, again)
-	start(t, twin)
+	// A copy that hears of the other one stops by itself.
+	startWhich(t, again, ErrRolledBack)
+	startWhich(t, twin, ErrRolledBack)
 	waitUntilHeard(t, n, 0, first, second)
 	if _, err := second.AddPeer(t.Context(), waitForAddrs(t, first)[0]); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -84,7 +85,10 @@ func openNode(t testing.TB, dir string) *Node {
 }
 
 // start runs the node; stop ends it and waits.
-func start(t *testing.T, n *Node) (stop func()) {
+func start(t *testing.T, n *Node) (stop func()) { return startWhich(t, n, nil) }
+
+// startWhich runs a node that may also end by itself, with that error.
+func startWhich(t *testing.T, n *Node, may error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -96,7 +100,7 @@ func start(t *testing.T, n *Node) (stop func()) {
 		}
 		once = true
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-ended; err != nil && !errors.Is(err, may) {
 			t.Errorf("Run: %v", err)
 		}
 	}
