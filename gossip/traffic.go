@@ -133,7 +133,7 @@ func (m *metered) Read(b []byte) (int, error) {
 // may share an address, and a node on a busy machine keeps no promise in time.
 func (g *Gossip) scoring() (*pubsub.PeerScoreParams, *pubsub.PeerScoreThresholds) {
 	const doubtful, absent = -2, reputation.Worst / 2
-	every := max(g.pulse, time.Second)
+	every := max(g.pulse, calmEvery)
 	return &pubsub.PeerScoreParams{
 			Topics:                      make(map[string]*pubsub.TopicScoreParams),
 			AppSpecificScore:            g.offenders.score,

@@ -37,7 +37,7 @@ const spareFor = 10 * time.Second
 func PowerOf(c *datadir.Config, degree int) Power {
 	p := Power{
 		silence: 6 * time.Second, answer: 6 * time.Second,
-		Heartbeat: 5 * time.Second, Look: 5 * time.Second, Renew: time.Minute,
+		Heartbeat: 2 * time.Second, Look: 5 * time.Second, Renew: time.Minute,
 		connections: 2*degree + 12, spare: 8,
 	}
 	if c.DHT == "server" { // others come to ask
