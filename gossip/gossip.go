@@ -44,8 +44,7 @@ type Config struct {
 	Vector  int           // coordinates of what entries say of a node; 0: they say nothing
 	Logger  *slog.Logger
 	// Pulse is the time between gossipsub's heartbeats, in which subscribers tell
-	// each other what they have heard; 0 means a second. It is also the
-	// shortest time between two looks for neighbours that do not listen.
+	// each other what they have heard; 0 means a second.
 	Pulse time.Duration
 	// Member reports whether a peer may take part. Messages of other peers are
 	// refused, also when a member passes them on. It is called from many goroutines

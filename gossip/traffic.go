@@ -21,8 +21,8 @@ const (
 	askedAtOnce = 256
 	// graftBytes is the weight of a request to join a mesh: this network has none.
 	graftBytes = 4 << 10
-	// The first readsAtOnce reads of a stream are free. Each later one counts as
-	// readBytes: short messages cost as much as long ones.
+	// Reads of a stream are counted readsAtOnce at a time, each as readBytes: short
+	// messages cost as much as long ones.
 	readsAtOnce, readBytes = 64, 64
 )
 

@@ -51,7 +51,8 @@ func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
 	}
 	most := furthest * max(expected, median(append(n.scratch[k:k], distances...)))
 	fresh := min(usual, drawn)
-	least := 4 * fresh * fresh * mathext.GammaIncRegInv(d/2, tooNear) // four times the noise's variance times the quantile of the gamma law (twice the variance times that of chi-squared)
+	// Twice the noise's variance times the quantile of chi-squared, which is twice this one.
+	least := 4 * fresh * fresh * mathext.GammaIncRegInv(d/2, tooNear)
 	n.out = slices.Grow(n.out, k)[:k]
 	for i := range n.latest {
 		n.out[i] = distances[i] > most

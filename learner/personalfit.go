@@ -15,8 +15,8 @@ const exactParameters = 128
 // PersonalModels is [FitPersonal] for callers that cannot wait. After each piece of the
 // work it yields the best model so far, and the last one is FitPersonal's. A model
 // without Theta means that there is no result yet. A piece takes some ten milliseconds
-// at 561 features. Leaving the loop stops the work. All of train are training records;
-// neither they may change meanwhile, nor the models at any time.
+// at 561 features. Leaving the loop stops the work. All of train are training records.
+// They must not change meanwhile, and the models must never change.
 func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalModel] {
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {

@@ -24,13 +24,7 @@ type network struct {
 // newLab makes a lab that goes with the test, which runs beside others.
 func newLab(t *testing.T) *lab.Lab {
 	t.Helper()
-	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces and break what joins them")
-	}
-	if err := lab.Available(); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
+	inNamespaces(t)
 	l, err := lab.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

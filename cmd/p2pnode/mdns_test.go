@@ -17,13 +17,7 @@ import (
 // Daemons on one local network that were told of nobody find each other.
 // P2PNODE_MDNS=30 starts that many, and counts their mDNS packets for five minutes.
 func TestLabLocalNetwork(t *testing.T) {
-	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
-	}
-	if err := lab.Available(); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
+	inNamespaces(t)
 	count, minutes := 12, 0
 	if text := os.Getenv("P2PNODE_MDNS"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -33,13 +33,7 @@ type internet struct {
 
 func newInternet(t *testing.T) *internet {
 	t.Helper()
-	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces behind routers")
-	}
-	if err := lab.Available(); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
+	inNamespaces(t)
 	l, err := lab.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

@@ -18,13 +18,7 @@ import (
 // What the README says to paste into three terminals and a fourth one works, on a
 // machine of its own with a local network: everybody has heard of everybody.
 func TestLabReadme(t *testing.T) {
-	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
-	}
-	if err := lab.Available(); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
+	inNamespaces(t)
 	host, dir := readersMachine(t), checkout(t)
 	blocks := pasted(t, "README.md", "## Three terminals that learn together")
 	if len(blocks) < 2 || !strings.HasPrefix(blocks[0], "N=1\n") {
@@ -45,6 +39,19 @@ func TestLabReadme(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
+}
+
+// inNamespaces lets a test that runs daemons in network namespaces run beside others, or
+// skips it.
+func inNamespaces(t *testing.T) {
+	t.Helper()
+	if os.Getenv("P2PNODE_LAB") == "" {
+		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
+	}
+	if err := lab.Available(); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
 }
 
 // readersMachine is a machine of its own with a local network. Its address is none of those

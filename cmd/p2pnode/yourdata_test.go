@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"p2pnode/internal/require"
-	"p2pnode/testnet/lab"
 )
 
 // readings are made-up lines of so many houses, each of which heats in its own way, on
@@ -50,13 +49,7 @@ func readings(houses, lines int, named bool) string {
 // What docs/your-data.md says to paste works, from a file to a verdict and to three nodes
 // that have learned from each other, on a machine of its own.
 func TestLabYourData(t *testing.T) {
-	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
-	}
-	if err := lab.Available(); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
+	inNamespaces(t)
 	const page = "docs/your-data.md"
 	host, dir := readersMachine(t), checkout(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "readings.csv"), []byte(readings(8, 40, true)), 0o600))
@@ -95,13 +88,7 @@ func TestLabYourData(t *testing.T) {
 // What the README says of your own data works as it is pasted into a terminal, by somebody
 // who takes every guess.
 func TestLabReadmeOwnData(t *testing.T) {
-	if os.Getenv("P2PNODE_LAB") == "" {
-		t.Skip("runs in a step of its own: set P2PNODE_LAB=yes to run daemons in network namespaces")
-	}
-	if err := lab.Available(); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
+	inNamespaces(t)
 	host, dir := readersMachine(t), checkout(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "people.csv"), []byte(readings(8, 40, true)), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "paste"), []byte(pasted(t, "README.md", "## Your own data")[0]), 0o600))
