@@ -104,6 +104,9 @@ func optimum(training [][]learner.Record) []float64 {
 // the geometric mean, with a deviation of a factor 1.2 by the obfuscation, so .1 is
 // nearly eight deviations away.
 func TestPolarServersAgreeNearTheOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a whole run of many rounds: the other tests of polar are enough between two edits")
+	}
 	t.Parallel()
 	_, w := startPolar(t, func(*learner.Task) {})
 	defer w.stop()

@@ -33,7 +33,7 @@ const tortureReleases = 3
 
 // waiting is how many parallel tests run at once in a short run: they mostly wait for
 // the network, and leave processors idle when there are no more of them than those.
-const waiting = 6
+const waiting = 10
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(tortureVariable); dir != "" {
