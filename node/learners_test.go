@@ -148,13 +148,13 @@ func TestLearnersReachTheirFixedPoints(t *testing.T) {
 	})
 }
 
-// The same on a graph that nobody drew: each node looks for 5 neighbours and has at most 10,
+// The same on a graph that nobody drew: each node looks for 4 neighbours and has at most 8,
 // too few to be clipped (see learner/clippedgossip.go).
 func TestLearnersReachTheirFixedPointsOnADiscoveredGraph(t *testing.T) {
 	t.Parallel()
-	learners, nodes, degree := []string{"propagation", "diffusion", "km"}, 16, 5
+	learners, nodes, degree := []string{"propagation", "diffusion", "km"}, 10, 4
 	if testing.Short() {
-		learners, nodes, degree = learners[:1], 7, 3 // sixteen nodes each under the race detector take minutes
+		learners, nodes, degree = learners[:1], 7, 3 // ten nodes each under the race detector take minutes
 	}
 	for _, name := range learners {
 		t.Run(name, func(t *testing.T) {
