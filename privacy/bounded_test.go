@@ -142,7 +142,7 @@ func TestBoundedUnits(t *testing.T) {
 
 func TestBoundedErrors(t *testing.T) {
 	m := mustGaussian(t, 1, 1)
-	for _, d := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1<<21 + 1, 1e300} {
+	for _, d := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.Ldexp(maxDistance+1, m.grid), 1<<21 + 1, 1e300} {
 		if got, err := m.Bounded(d, 1); err == nil || got != (Mechanism{}) {
 			t.Errorf("the distance %v is accepted", d)
 		}
