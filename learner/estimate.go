@@ -111,11 +111,6 @@ func sketched(vector []float64, std float64) ([]float64, float64) {
 	return sketch, std * math.Sqrt(float64(len(vector))/maxCompared)
 }
 
-// publicSign is the sign of a coordinate in every sketch. It comes from SplitMix64 of
-// the coordinate's number (Steele, Lea, Flood 2014).
-func publicSign(i uint64) float64 {
-	z := (i + 1) * 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return 1 - 2*float64((z^z>>31)>>63)
-}
+// publicSign is the sign of a coordinate in every sketch: the first bit of output i of
+// SplitMix64 with seed 0.
+func publicSign(i uint64) float64 { return 1 - 2*float64(splitMix64(0, i)>>63) }
