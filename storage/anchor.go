@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// The anchor file holds the head of the ledger's chain outside the database. It
-// has two slots, written in turn: sequence (8), CRC (4), little endian, sealed.
-// A write that a power failure tears leaves the other slot, which is only older;
-// an anchor may be behind its ledger. Writing in place costs a third of replacing
-// the file and syncing its directory.
+// The anchor file holds the head of the ledger's chain outside the database. It has two
+// slots, which are written in turn: sequence (8), CRC (4), little endian, sealed. If a
+// power failure tears a write, the other slot is whole and only older, which is allowed:
+// an anchor may be behind its ledger. Writing a slot in place takes a third of the time
+// of replacing the file and syncing its directory.
 const (
 	anchorSlots    = 2
 	anchorSlotSize = 8 + 4 + crcSize
@@ -20,7 +20,7 @@ const (
 
 func anchorPath(path string) string { return path + ".anchor" }
 
-// anchor is what an anchor file says.
+// anchor is the content of an anchor file.
 type anchor struct {
 	head  link
 	slot  int  // the slot that holds head; the other one is written next
@@ -43,7 +43,7 @@ func writeAnchor(path string, slot int, head link) error {
 }
 
 // readAnchor returns the newest head in the file. Its found is false if no slot is
-// readable or there is no file.
+// readable or the file does not exist.
 func readAnchor(path string) (a anchor, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -15,18 +15,20 @@ import (
 const (
 	// sparseBytes is how much of a file must be unused for [Open] to compact it.
 	sparseBytes = 16 << 20
-	// compactBatch is how many bytes a transaction of the new file takes.
+	// compactBatch is how many bytes one transaction writes into the new file.
 	compactBatch = 1 << 20
 )
 
-// used is how many bytes of the file hold something, and how many held something before.
+// used returns how many bytes of the file are in use, and how many are unused but were
+// used before.
 func (s *Store) used(tx *bbolt.Tx) (used, unused int64) {
 	stats := s.db.Stats()
 	unused = int64(stats.FreePageN+stats.PendingPageN) * s.page
 	return tx.Size() - unused, unused
 }
 
-// Used is how many bytes of the file hold something; the rest is used before it grows.
+// Used returns how many bytes of the file are in use. New data fills the rest before the
+// file grows.
 func (s *Store) Used() (used int64, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		used, _ = s.used(tx)
@@ -35,10 +37,10 @@ func (s *Store) Used() (used int64, err error) {
 	return used, err
 }
 
-// sparse reports whether more than half of what the file has held, and more than a little,
-// is unused.
+// sparse reports whether a file that was opened just now is worth compacting: more than
+// half of it, and more than sparseBytes, is unused.
 func (s *Store) sparse() (is bool) {
-	_ = s.view(func(tx *bbolt.Tx) error { // which was opened just now
+	_ = s.view(func(tx *bbolt.Tx) error { // cannot fail: the file was opened just now
 		used, unused := s.used(tx)
 		is = unused > sparseBytes && unused > used
 		return nil
@@ -46,14 +48,15 @@ func (s *Store) sparse() (is bool) {
 	return is
 }
 
-// Compact writes all that the file holds into a new one without unused space, which takes
-// its place. Nothing else can read or write meanwhile. What was paid, the anchor and every
-// number stay as they are.
+// Compact writes everything that the file holds into a new file without unused space, and
+// puts the new file in its place. Meanwhile nothing else can read or write. What was
+// paid, the anchor and all numbers stay the same.
 //
-// The new file is made under another name, compared with the old one, is whole on disk, and
-// is locked, before it gets the old one's name. After a crash there is the old file or the
-// new one; what is left of the new one is removed when the file is opened next. After an
-// error the old file is in use, unless the error is an [ErrPoisoned].
+// The new file has another name at first. It gets the name of the old one only when it
+// has been compared with it, is on disk completely, and is locked. After a crash there is
+// either the old file or the new one; the next opening removes what a crash left of the
+// new one. After an error the old file stays in use, unless the error is an
+// [ErrPoisoned].
 func (s *Store) Compact() error {
 	if err := s.upgraded(); err != nil {
 		return fmt.Errorf("storage: compact: %w", err)
@@ -74,15 +77,15 @@ func (s *Store) Compact() error {
 	if err := os.Rename(made.path, s.path); err != nil {
 		return errors.Join(fmt.Errorf("storage: compact %s, nothing has changed: %w", s.path, err), made.Close(), remove(made.path))
 	}
-	s.db, s.file = made.db, made.file // the lock of the new file, too
+	s.db, s.file = made.db, made.file // the store now holds the lock of the new file
 	if err := errors.Join(durable.SyncDir(filepath.Dir(s.path)), old.Close()); err != nil {
-		return s.fail(err) // nobody knows which file a crash would leave
+		return s.fail(err) // a crash now could leave either file
 	}
 	return nil
 }
 
-// copyInto makes another file of the same content, open and on disk. After an error it is
-// closed.
+// copyInto makes another file with the same content. The file is open and on disk when it
+// returns; after an error it is closed.
 func (s *Store) copyInto(made *Store) error {
 	err := s.db.View(func(tx *bbolt.Tx) error {
 		used, _ := s.used(tx)
@@ -94,7 +97,7 @@ func (s *Store) copyInto(made *Store) error {
 	if err != nil {
 		return err
 	}
-	made.db.NoSync = true // all of it is synced once
+	made.db.NoSync = true // Sync is called once, at the end
 	err = bbolt.Compact(made.db, s.db, compactBatch)
 	if err == nil {
 		err = made.db.Sync()
@@ -112,7 +115,7 @@ func (s *Store) copyInto(made *Store) error {
 	return nil
 }
 
-// sameAs returns an error unless another store holds the same, to the last byte.
+// sameAs returns an error unless another store holds the same bytes.
 func (s *Store) sameAs(made *Store) error {
 	return s.db.View(func(tx *bbolt.Tx) error {
 		return made.db.View(func(other *bbolt.Tx) error {

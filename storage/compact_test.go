@@ -115,8 +115,8 @@ func TestOpenRemovesWhatCrashesLeft(t *testing.T) {
 	}
 }
 
-// Whoever waited for the lock of a file that another one replaced meanwhile has the lock of
-// a file that nobody opens any more: it must not be used.
+// If a file is replaced while a store waits for its lock, the store gets the lock of a file
+// that nobody opens any more. It must not use that file.
 func TestReplacedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

@@ -13,11 +13,11 @@ import (
 	"p2pnode/privacy"
 )
 
-// The errors of [Ledger.Contribute] beside those of a release.
+// The errors that [Ledger.Contribute] returns beside those of a release.
 var (
 	// ErrExhausted: none of the cohorts can pay. Nothing was written.
 	ErrExhausted = errors.New("storage: none of these records can pay for this private sum")
-	// ErrBurned: the sum was paid, and no bytes were committed. The budget is spent.
+	// ErrBurned: the sum was paid for, but no bytes were committed. The budget is spent.
 	ErrBurned = errors.New("storage: this private sum was paid for and nothing was kept to send: what it cost is spent, wait for the next sum")
 )
 
@@ -28,23 +28,23 @@ type SumID [32]byte
 type Contribution struct {
 	Sum       SumID
 	Epoch     uint64            // from 1; a record takes part in the sums of one
-	Mechanism privacy.Mechanism // of [privacy.Mechanism.Bounded]
-	Cohorts   []privacy.Cohort  // whose records the vector is made of
+	Mechanism privacy.Mechanism // one that [privacy.Mechanism.Bounded] returned
+	Cohorts   []privacy.Cohort  // the cohorts whose records the vector is made of
 }
 
 // Contributed is what the ledger knows of a private sum.
 type Contributed struct {
 	Sum     SumID
 	Epoch   uint64
-	Cohorts []privacy.Cohort // that paid, ascending
-	Kept    bool             // its bytes are committed; else it is burned
+	Cohorts []privacy.Cohort // the cohorts that paid, ascending
+	Kept    bool             // its bytes are committed; otherwise the sum is burned
 }
 
-// contributions is what a ledger counts of private sums.
+// contributions is what a ledger has counted of private sums.
 type contributions struct {
 	paid    map[SumID]Contributed
 	epochs  map[privacy.Cohort]uint64
-	since   uint64 // the lowest epoch that was paid for after the last retiring; 0: none
+	since   uint64 // the lowest epoch that was paid for since cohorts were last retired; 0: none
 	foreign bool   // a certified list held a contribution that the ledger does not know
 }
 
@@ -55,17 +55,18 @@ func (c contributions) same(o contributions) bool {
 	return c.since == o.since && c.foreign == o.foreign && maps.EqualFunc(c.paid, o.paid, equal)
 }
 
-// Contribute is the second exit of the door: shares leave, never a vector. It debits
-// those cohorts that can pay and took part in no other epoch, each once, waits until
-// that is on disk and in the anchor, as [Ledger.Release] does, and only then calls share
-// with them, ascending. What share returns, which is all that may ever be sent for this
-// sum, is on disk when Contribute returns it. share must not call the ledger.
+// Contribute is the second exit of the door: shares leave through it, never a vector. It
+// debits each cohort that can pay and has taken part in no other epoch, once. It waits
+// until the debits are on disk and in the anchor, as [Ledger.Release] does, and only then
+// calls share with these cohorts, in ascending order. share returns everything that may
+// ever be sent for this sum, and those bytes are on disk when Contribute returns them.
+// share must not call the ledger.
 //
-// For a sum that was committed before, it returns what Upload does, for ever, and neither
-// debits nor calls share. One that was debited and not committed, because share
-// failed or the process died, is burned: ErrBurned. It fails with ErrExhausted if no
-// cohort can pay, with ErrRolledBack if the ledger was contradicted, and with
-// ErrPoisoned as Release does.
+// For a sum that was committed before, Contribute returns what Upload returns, every
+// time, and neither debits nor calls share. A sum that was debited but not committed,
+// because share failed or the process died, is burned, and Contribute returns ErrBurned.
+// It fails with ErrExhausted if no cohort can pay, with ErrRolledBack if the ledger was
+// contradicted, and with ErrPoisoned as Release does.
 func (l *Ledger) Contribute(c Contribution, share func(paid []privacy.Cohort) ([]byte, error)) (upload []byte, err error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -98,12 +99,12 @@ func (l *Ledger) Contribute(c Contribution, share func(paid []privacy.Cohort) ([
 	return upload, nil
 }
 
-// payForSum returns the cohorts that paid, ascending, with their debits on disk.
+// payForSum returns the cohorts that paid, in ascending order. Their debits are on disk.
 func (l *Ledger) payForSum(c Contribution) (paid []privacy.Cohort, err error) {
 	switch terms, n := l.policy.Terms, c.Mechanism.Dimension(); {
 	case c.Epoch == 0:
 		return nil, errors.New("storage: epochs of private sums are numbered from 1")
-	case n < 1 || n > terms.Dimension: // the discreteness of so many was charged for
+	case n < 1 || n > terms.Dimension: // the charge for the discreteness of the noise covers no more coordinates
 		return nil, fmt.Errorf("storage: a contribution of %d coordinates from a ledger opened for 1 to %d", n, terms.Dimension)
 	case terms.Accounting == privacy.CommittedPlan:
 		return nil, fmt.Errorf("storage: accounting %q has no price for a private sum: choose %q", terms.Accounting, privacy.GaussianFilter)
@@ -154,13 +155,14 @@ func (l *Ledger) applyContribution(e entry) error {
 }
 
 // ContradictSum writes down that a committee certified a contribution of this device to
-// this sum that is not the one that the ledger holds: the directory is an old copy, or a
+// this sum that differs from the one in the ledger: the directory is an old copy, or a
 // copy of it runs elsewhere. From then on the ledger pays for nothing, as after
 // [Ledger.Contradict], and the error is ErrRolledBack.
 //
-// A ledger that a restore retired has forgotten what it contributed before, and nothing
-// of that can be paid for again. So a sum of no later epoch than the first one it paid
-// for since is no contradiction; nil.
+// When a restore retires the cohorts of a ledger, the ledger may have lost contributions
+// that it made before. They prove nothing against it, and none of them can be paid for
+// again. So ContradictSum returns nil if the sum's epoch is not later than the first
+// epoch that the ledger has paid for since then.
 func (l *Ledger) ContradictSum(sum SumID, epoch uint64) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -175,8 +177,8 @@ func (l *Ledger) ContradictSum(sum SumID, epoch uint64) error {
 	return l.contradiction()
 }
 
-// Upload returns the bytes that were committed for a sum, or what [Ledger.Trim] left of
-// them; nil if there are none.
+// Upload returns the bytes that were committed for a sum, or the part of them that
+// [Ledger.Trim] kept; nil if there are none.
 func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,9 +188,9 @@ func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 	return l.upload(sum)
 }
 
-// Trim keeps the first n bytes of what was committed for a sum, at least one, and drops the
-// rest: for a sum that is over, to which nothing is sent any more. From then on Upload
-// returns those.
+// Trim keeps the first n bytes, at least one, of what was committed for a sum, and drops
+// the rest. It is for a sum that has ended, so that nothing is sent to it any more. From
+// then on Upload returns the bytes that were kept.
 func (l *Ledger) Trim(sum SumID, n int) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -232,7 +234,7 @@ func (l *Ledger) Contributions() []Contributed {
 	return list
 }
 
-// Epoch is the one whose sums a cohort has contributed to; 0: none yet.
+// Epoch returns the epoch whose sums a cohort has contributed to; 0: none yet.
 func (l *Ledger) Epoch(c privacy.Cohort) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

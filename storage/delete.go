@@ -18,14 +18,14 @@ func (s *Store) DeleteRecord(q learner.Seq) error { return s.DeleteRecords(q) }
 const deleteBatch = 8192
 
 // DeleteRecords erases the content of all of seqs and keeps their slots, because the
-// number of slots is public. It fails with ErrNoRecord, and nothing is deleted, if one
-// of them is no record, was deleted before or comes twice. More than 8192 are deleted
-// some at a time, so that memory does not grow with them: a process that ends on the way
-// has deleted the first of them.
+// number of slots is public. If one of them is no record, was deleted before or comes
+// twice, it deletes nothing and fails with ErrNoRecord. It deletes at most 8192 records
+// in a transaction, so that memory does not grow with their number: if the process ends
+// in between, the first of them are deleted.
 //
-// The bytes are overwritten in the file, also where earlier versions of its
-// pages had them. If only that fails, the records are deleted and the error is
-// ErrPoisoned. A process that ends before that leaves it to the next deletion.
+// The bytes are overwritten in the file, also where earlier versions of its pages had
+// them. If only that fails, the records are deleted and the error is ErrPoisoned. If the
+// process ends before that, the next deletion overwrites them.
 func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 	if len(seqs) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func deleteSlots(tx *bbolt.Tx, seqs []learner.Seq) error {
 	return nil
 }
 
-// eraseRecord erases what a record says, its cells and its ID, and keeps its slot.
+// eraseRecord erases the content of a record, its cells and its ID, and keeps its slot.
 func eraseRecord(tx *bbolt.Tx, q learner.Seq) error {
 	if err := eraseSlot(tx.Bucket(bucketRecords), q); err != nil {
 		return err
@@ -133,8 +133,8 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 // to a new place and leaves the old bytes as they are.
 func (s *Store) wipeFreePages() error {
 	return s.write(func() error {
-		// An open reader may still use pages that are free otherwise. Without readers, a
-		// write transaction first frees all of them.
+		// An open reader may still use pages that would otherwise be free. Without
+		// readers, a write transaction first frees all of them.
 		s.reading.Lock()
 		defer s.reading.Unlock()
 		tx, err := s.db.Begin(true)

@@ -21,9 +21,9 @@
 //
 // # Private sums
 //
-// [Ledger.Contribute] is the other exit: masked bytes leave, once for a sum. It writes
-// what the sum costs as a release does, only then has the shares drawn, and commits the
-// bytes that may be sent before anybody has them. They are the same for ever. A sum that
+// [Ledger.Contribute] is the other exit: masked bytes leave, once for each sum. It writes
+// what the sum costs, as a release does. Only then are the shares drawn, and the bytes
+// that may be sent are committed before anybody gets them. They never change. A sum that
 // was debited and has no bytes is burned. Seeds and vectors are never on disk: nothing
 // here says what a contribution holds. A cohort contributes to the sums of one epoch, and
 // takes no records after that.
@@ -58,7 +58,7 @@
 // [Store.Backup] copies a running node's database, and [Restore] puts a copy in
 // place. The copy does not know what was released after it was made, so every cohort
 // is retired ([Ledger.Retire]): its records stay for the personal model and never pay
-// again, for private sums neither. Rounds go on above those that peers have heard or
+// again, not for private sums either. Rounds go on above those that peers have heard or
 // that the old anchor knows of. Later records open a new cohort with a budget of its
 // own.
 //

@@ -14,8 +14,8 @@ import (
 // entryKind says what an entry records.
 type entryKind uint8
 
-// The kinds of entries. The first entry, and no other, opens the ledger. Terms
-// of the Gaussian filter have a kind of their own, the only one there was at first.
+// The kinds of entries. The first entry opens the ledger, and no other does. Terms of the
+// Gaussian filter have a kind of their own: at first it was the only kind of terms.
 const (
 	entryBudget      entryKind = 1 // opens the ledger: budget and dimension of a Gaussian filter
 	entryDebit       entryKind = 2 // one cohort paid for one round
@@ -80,7 +80,7 @@ type link struct {
 	crc      uint32
 }
 
-// sum is the CRC as [Line] has it.
+// sum returns the CRC as [Line] shows it.
 func (l link) sum() string { return fmt.Sprintf("%08x", l.crc) }
 
 // The layout of an entry, little endian: kind (1), three words (8 each), further
@@ -192,7 +192,7 @@ func putEntries(b *bbolt.Bucket, prev link, entries []entry) (head link, err err
 	return head, nil
 }
 
-// next is the link after an entry of this content.
+// next returns the link that follows l after an entry with this content.
 func (l link) next(content []byte) link {
 	prev := binary.LittleEndian.AppendUint32(nil, l.crc)
 	return link{l.sequence + 1, crc32.Update(crc32.Checksum(prev, castagnoli), castagnoli, content)}

@@ -9,32 +9,34 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Hold keeps every other process, and every other Store of this one, from opening the
-// database at path until release is called. The database may be damaged, and is made if
-// there is none. It fails with ErrLocked, after about a second, if somebody has it open.
+// Hold keeps every other process, and every other Store of this process, from opening the
+// database at path until release is called. The database may be damaged; if there is
+// none, Hold makes it. It fails with ErrLocked, after about a second, if somebody has it
+// open.
 func Hold(path string) (release func() error, err error) {
 	s := &Store{path: path}
 	switch err := s.lock(bbolt.Options{}); {
 	case err == nil:
 		return s.Close, nil
-	case errors.Is(err, ErrDamaged), errors.Is(err, errUnfinished): // nobody can open it
+	case errors.Is(err, ErrDamaged), errors.Is(err, errUnfinished): // nobody can open such a file anyway
 		return func() error { return nil }, nil
 	default:
 		return nil, err
 	}
 }
 
-// DropUnfinished removes a database whose making was interrupted, so that nothing is in
-// it; any other stays. It fails with ErrLocked if somebody is making it now.
+// DropUnfinished removes a database that a crash interrupted while it was made, so that
+// nothing is in it. It leaves every other database alone. It fails with ErrLocked if
+// somebody is making it now.
 func DropUnfinished(path string) error {
 	s := &Store{path: path}
 	if !s.unfinished() {
 		return nil
 	}
 	switch err := s.lock(bbolt.Options{}); {
-	case err == nil: // an empty file, which is a database now
+	case err == nil: // an empty file, which this has made a database
 		return s.Close()
-	case errors.Is(err, errUnfinished): // nobody can open it
+	case errors.Is(err, errUnfinished): // nobody can open such a file anyway
 		return os.Remove(path)
 	default:
 		return err

@@ -61,9 +61,9 @@ type Peer struct {
 // maxPeers bounds the known peers. That many are enough to find the network again.
 const maxPeers = 1000
 
-// SavePeers stores the given peers in one transaction and replaces what was known of
-// them. Beyond 1,000 peers it drops those that were not seen for longest; it drops
-// peers that the owner added last.
+// SavePeers stores the given peers in one transaction, in place of what was known of
+// them. If there are more than 1,000 then, it drops those that were not seen for the
+// longest time; peers that the owner added are dropped after all others.
 func (s *Store) SavePeers(peers ...Peer) error {
 	err := s.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketPeers)

@@ -28,26 +28,28 @@ type Outcome uint8
 // The outcomes.
 const (
 	New      Outcome = iota // it was stored
-	Same                    // the record of its ID is the same to the task: only its cells may have changed
-	Replaced                // the record of its ID said something else and was erased; it was stored
+	Same                    // to the task it is the same as the record that has this ID: at most its cells have changed
+	Replaced                // the record that had this ID said something else and was erased; the arrival was stored
 )
 
 // Changes is what [Store.Put] did.
 type Changes struct {
 	Outcomes []Outcome // one for each arrival
-	// Stored are the new records in order, with Seq and Cohort and without cells. One that
-	// a later arrival replaced at once is an empty slot: its X is nil and its Y 0.
+	// Stored lists the new records in order, with Seq and Cohort and without cells. If a
+	// later arrival replaced one at once, it is an empty slot: its X is nil and its Y is
+	// 0.
 	Stored []learner.Record
-	Erased []learner.Record // those that were stored before, with Seq and Cohort
-	// Noted counts the cells that came, less those that went.
+	Erased []learner.Record // the records that were stored before and are erased now, with Seq and Cohort
+	// Noted counts the cells that were stored, less those that were erased.
 	Noted learner.Tally
 }
 
-// Put stores arrivals with their cells, all or none, as AppendRecords does. An arrival
-// with an ID that a record has is taken in turn: if it is the same to the task, the record
-// stays; if not, the record's content is erased as [Store.DeleteRecords] does, its slot
-// stays, and the arrival gets a new slot, and with it a budget of its own. An ID is erased
-// with its record. After ErrPoisoned the changes may be on disk.
+// Put stores arrivals with their cells, all or none, as AppendRecords does. If a record
+// has the ID of an arrival already, Put compares the two, one arrival after the other. If
+// they are the same to the task, the record stays. If not, Put erases the record's
+// content as [Store.DeleteRecords] does and keeps its slot; the arrival gets a new slot,
+// and with it a budget of its own. An ID is erased with its record. After ErrPoisoned the
+// changes may be on disk.
 func (s *Store) Put(arrivals []Arrival, in Intake, now time.Time) (Changes, error) {
 	c, err := s.put(arrivals, in, now)
 	if err != nil {
@@ -101,11 +103,11 @@ type batch struct {
 
 	outcomes    []Outcome
 	slots       []slot
-	ids         []string       // of slots
-	place       map[string]int // of an ID among them
+	ids         []string       // the ID for each of slots
+	place       map[string]int // the index in slots, by ID
 	erased      []learner.Record
 	came, went  learner.Tally
-	overwritten bool // old bytes are on free pages
+	overwritten bool // free pages hold bytes that were overwritten
 }
 
 func (b *batch) write(tx *bbolt.Tx, arrivals []Arrival) error {
@@ -154,7 +156,8 @@ func (b *batch) take(tx *bbolt.Tx, a *Arrival) (Outcome, error) {
 	return Same, nil
 }
 
-// find looks for an ID among what the batch stores and what was stored before.
+// find looks for an ID among the records that the batch stores, and then among those
+// stored before.
 func (b *batch) find(tx *bbolt.Tx, id string) (p print, found bool, err error) {
 	if i, here := b.place[id]; here {
 		return printOf(&b.slots[i].record), true, nil
@@ -176,7 +179,8 @@ func (b *batch) add(a *Arrival) {
 	b.came.Add(a.Cells)
 }
 
-// replace empties the slot of an ID and gives the arrival the next one.
+// replace empties the slot of the record with this ID and gives the arrival the next
+// slot.
 func (b *batch) replace(tx *bbolt.Tx, a *Arrival, q learner.Seq) error {
 	if i, here := b.place[a.ID]; here {
 		b.went.Add(b.slots[i].record.Cells)
@@ -200,7 +204,7 @@ func (b *batch) replace(tx *bbolt.Tx, a *Arrival, q learner.Seq) error {
 	return nil
 }
 
-// rewrite replaces the cells of a record that stays.
+// rewrite replaces the cells of a record and leaves the rest of it alone.
 func (b *batch) rewrite(tx *bbolt.Tx, a *Arrival, q learner.Seq) error {
 	b.came.Add(a.Cells)
 	if i, here := b.place[a.ID]; here {
@@ -221,7 +225,7 @@ func (b *batch) rewrite(tx *bbolt.Tx, a *Arrival, q learner.Seq) error {
 	return putID(tx, a.ID, &r)
 }
 
-// goes counts the stored cells of a record that are about to go.
+// goes counts the stored cells of a record, which are about to be erased.
 func (b *batch) goes(tx *bbolt.Tx, key []byte) error {
 	cells, err := get(tx.Bucket(bucketCells), key)
 	b.went.AddPacked(cells)
@@ -237,12 +241,12 @@ func (b *batch) changes() Changes {
 	return c
 }
 
-// print is what is kept of the record of an ID, so that it need not be read to see
-// whether another is the same: its number, and parts of two digests.
+// print is kept for each record with an ID, so that a later arrival can be compared with
+// the record without reading it: the record's number, and parts of two digests.
 type print struct {
 	seq     learner.Seq
-	content [16]byte // of what is learned from
-	cells   [8]byte  // of what the owner wrote
+	content [16]byte // of the values that the agent learns from
+	cells   [8]byte  // of the cells that the owner wrote
 }
 
 func printOf(r *learner.Record) (p print) {

@@ -13,18 +13,18 @@ import (
 	"p2pnode/learner"
 )
 
-// Import stores the records of one file with their cells, all or none. It does so in
-// batches, so that neither memory nor a transaction grows with the file. Until
-// [Import.Commit] no reader sees the records, and if the process ends before, [Open]
-// removes them. Meanwhile the store takes no other records; releases go on. An Import is
-// not safe for concurrent use.
+// Import stores the records of one file with their cells, all or none. It writes them in
+// batches, so that neither memory nor a transaction grows with the file. No reader sees
+// the records before [Import.Commit]; if the process ends before that, [Open] removes
+// them. While an import is under way the store takes no other records, but releases go
+// on. An Import is not safe for concurrent use.
 type Import struct {
 	store   *Store
 	in      Intake
 	now     time.Time
 	last    slot
 	first   learner.Seq // the number of its first record
-	waiting []slot      // not yet written
+	waiting []slot      // records that are not written yet
 	marked  bool        // the mark of an unfinished import is on disk
 	ended   bool
 }
@@ -47,15 +47,15 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // Imported is an earlier import of a file.
 type Imported struct {
 	Records int
-	First   learner.Seq // the number of the first one; 0: they do not lie one after the other
+	First   learner.Seq // the number of the first one; 0: their numbers do not follow each other
 	Time    time.Time
 }
 
 // importBatch is how many records wait to be written together.
 const importBatch = 8192
 
-// Import begins an import. It waits for the end of another one. End it with Commit or
-// Drop. It opens cohorts as [Store.AppendRecords] does.
+// Import begins an import, after the end of an import that is under way. The caller ends
+// it with Commit or Drop. It opens cohorts as [Store.AppendRecords] does.
 func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 	if in.Size < 1 {
 		return nil, fmt.Errorf("storage: import: the cohort size %d is not positive", in.Size)
@@ -75,7 +75,8 @@ func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 	return &Import{store: s, in: in, now: now, last: last, first: last.record.Seq + 1}, nil
 }
 
-// Add takes a record, whose X must not change any more. It fails when Admit refuses it.
+// Add takes a record, whose X must not change any more. It fails if Admit refuses the
+// record.
 func (i *Import) Add(r learner.Record) error {
 	if err := i.in.Admit(&r); err != nil {
 		return fmt.Errorf("storage: record %d of the import does not fit the task: %w; encode it with the task", i.last.record.Seq+2-i.first, err)
@@ -160,7 +161,7 @@ func (s *Store) Imported(file Digest) (earlier Imported, found bool, err error) 
 	return Imported{int(word(0)), learner.Seq(word(1)), time.Unix(0, int64(word(2)))}, true, nil
 }
 
-// Remember notes that a file was imported, as [Import.Commit] does.
+// Remember notes that a file was imported, as [Import.Commit] does for its own file.
 func (s *Store) Remember(file Digest, as Imported) error {
 	return s.putValue(importKey(file), as.encode())
 }
@@ -181,7 +182,7 @@ func unfinished(tx *bbolt.Tx) ([]byte, error) {
 }
 
 // dropUnfinished removes the records of an unfinished import in batches. If it is
-// interrupted, it goes on when the file is opened next.
+// interrupted, the next opening of the file continues it.
 func (s *Store) dropUnfinished() error {
 	for more := true; more; {
 		var first []byte

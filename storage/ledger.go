@@ -15,8 +15,8 @@ import (
 
 // The errors of the ledger.
 var (
-	// ErrBudget: the ledger was begun on other terms.
-	ErrBudget = errors.New("storage: the ledger was begun on other terms")
+	// ErrBudget: the ledger was begun with other terms.
+	ErrBudget = errors.New("storage: the ledger was begun with other terms")
 	// ErrRolledBack: the ledger is not the newest one of this node.
 	ErrRolledBack = errors.New("storage: the ledger is not the newest: put back the newest copy of the database together with its anchor")
 	// ErrRound: the round was paid or committed before, or was not paid.
@@ -25,16 +25,16 @@ var (
 	ErrPoisoned = errors.New("storage: a write failed; start again, which verifies what is on disk")
 )
 
-// Ledger is the durable half of the door: what was paid, and what was committed to
-// be published. It is safe for concurrent use. While a method writes, others that write
-// wait until its bytes are on disk. Those that only tell something do not: they tell what
-// was on disk before.
+// Ledger is the durable half of the door: it holds what was paid, and what was committed
+// to be published. It is safe for concurrent use. While a method writes, other methods
+// that write wait until its bytes are on disk. Methods that only read do not wait: they
+// return what was on disk before.
 type Ledger struct {
 	store  *Store
 	policy privacy.Policy
 
-	turn sync.Mutex // held by who writes or compares with the disk, for as long as the disk takes
-	mu   sync.Mutex // of what follows, which changes under both, and only when it is on disk
+	turn sync.Mutex // held while a method writes or compares with the disk, for as long as the disk takes
+	mu   sync.Mutex // guards the fields below; they change only under both locks, and only when the change is on disk
 	// noise is made here and never handed out, so that a ledger cannot release with the
 	// reproducible noise of a simulation.
 	noise       *privacy.LiveNoise
@@ -52,10 +52,10 @@ type Ledger struct {
 	sums        contributions
 }
 
-// Release debits each cohort of the sums that can still afford m once, and returns the
+// Release debits once each cohort of the sums that can still afford m, and returns the
 // sums of these cohorts with noise. The debits are on disk and in the anchor before the
-// noise is drawn. An answer that is exhausted means that no cohort could pay; then
-// nothing is written and the round is not used.
+// noise is drawn. If the answer is exhausted, no cohort could pay; then nothing is
+// written and the round is not used.
 //
 // It fails with ErrRound unless round is above every round before, and with
 // ErrPoisoned if a write failed, now or earlier. It is then not known whether the debit
@@ -65,7 +65,8 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 	defer l.turn.Unlock()
 	cohorts := make([]privacy.Cohort, len(sums))
 	for i := range sums {
-		// The charge for the discreteness of the noise covers this many coordinates only.
+		// The charge for the discreteness of the noise covers at most this many
+		// coordinates.
 		if n, most := sums[i].Dimension(), l.policy.Terms.Dimension; n > most {
 			return privacy.Answer{}, fmt.Errorf("storage: a release has %d coordinates, and the ledger was opened for %d", n, most)
 		}
@@ -146,10 +147,11 @@ func (l *Ledger) contradiction() error {
 		ErrRolledBack, l.contradicts, l.round)
 }
 
-// Retire ends the budget of every cohort so far, also of those that hold records and
-// have not paid yet. Rounds go on above round, above the highest so far and above the
-// highest known from a peer. A round that was paid and not committed is burned. Records
-// that arrive later open a new cohort. It fails with ErrPoisoned as Release does.
+// Retire ends the budget of every cohort so far, also of those that hold records and have
+// not paid yet. Later rounds are above round, above the highest round so far and above
+// the highest round known from a peer. A round that was paid for and not committed is
+// burned. Records that arrive later open a new cohort. Retire fails with ErrPoisoned as
+// Release does.
 func (l *Ledger) Retire(round uint64) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -164,7 +166,7 @@ func (l *Ledger) Retire(round uint64) error {
 	return l.append(entry{kind: entryRetire, round: max(l.round, l.contradicts, round), cohort: last})
 }
 
-// append makes entries durable, moves the anchor and only then counts them.
+// append makes entries durable, then moves the anchor, and only then counts the entries.
 func (l *Ledger) append(entries ...entry) error {
 	if l.head.sequence == 0 {
 		entries = slices.Insert(entries, 0, openingEntry(l.policy.Terms))
@@ -279,8 +281,8 @@ func (l *Ledger) CommitPublic(round uint64, message, state []byte) error {
 	return nil
 }
 
-// SaveState stores the agent's state between commits, which includes what it has heard
-// since. It fails with ErrPoisoned as Release does.
+// SaveState stores the agent's state between two commits, so that what the agent has
+// heard since is kept. It fails with ErrPoisoned as Release does.
 func (l *Ledger) SaveState(state []byte) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // exclude keeps other Stores of this process out. On Android bbolt's own lock does not do
-// that: it uses fcntl, which locks out other processes and never the same one.
+// that: it uses fcntl, which locks out other processes but never the same one.
 func exclude(f *os.File, flag int) error {
 	how := syscall.LOCK_EX
 	if flag&(os.O_WRONLY|os.O_RDWR) == 0 {

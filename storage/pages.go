@@ -23,11 +23,11 @@ type pageWalk struct {
 	file  io.ReaderAt
 	size  int                           // bytes of a page
 	limit uint64                        // number of pages
-	used  []bool                        // pages reached
+	used  []bool                        // the pages that the walk has reached
 	from  []byte                        // the first key to visit
-	visit func(key, value []byte) error // of leaves, in order; what it gets lasts until it returns; nil: none
+	visit func(key, value []byte) error // called for the leaves, in order; its arguments are valid until it returns; nil: not called
 
-	levels []walkLevel // room, by depth
+	levels []walkLevel // reused memory, by depth
 }
 
 // walkLevel is one page on the way down.
@@ -40,20 +40,20 @@ type walkLevel struct {
 type pageElement struct {
 	key, value []byte
 	below      uint64
-	bucket     bool // the value is one
+	bucket     bool // the value is a bucket
 }
 
 const (
 	pageHeader   = 8 + 2 + 2 + 4                   // number, kind, elements, further pages it spans
 	elementSize  = 16                              // of either kind
 	bucketHeader = 8 + 8                           // root page or 0, a counter
-	metaFreelist = pageHeader + 4*4 + bucketHeader // where a meta page has the free list's number
+	metaFreelist = pageHeader + 4*4 + bucketHeader // where a meta page has the page number of the free list
 
 	branchPage   = 1
 	leafPage     = 2
 	freelistPage = 16
 
-	newFile = 4 // pages: two of meta, the free list, an empty root
+	newFile = 4 // pages of a new file: two of meta, the free list, an empty root
 )
 
 func newPageWalk(tx *bbolt.Tx, file io.ReaderAt) *pageWalk {
@@ -117,7 +117,7 @@ func (w *pageWalk) free(tx *bbolt.Tx) ([]bool, error) {
 	}
 	malformed := fmt.Errorf("%w: the list of free pages has the wrong form", ErrDamaged)
 	count, list := uint64(binary.NativeEndian.Uint16(page[10:])), page[pageHeader:]
-	if count == math.MaxUint16 { // there are more, and the first number says how many
+	if count == math.MaxUint16 { // there are more, and the first number of the list says how many
 		count, list = binary.NativeEndian.Uint64(list), list[8:]
 	}
 	if binary.NativeEndian.Uint16(page[8:]) != freelistPage || count > uint64(len(list)/8) {
@@ -134,8 +134,8 @@ func (w *pageWalk) free(tx *bbolt.Tx) ([]bool, error) {
 	return free, nil
 }
 
-// load reads a page with the pages that it spans, marks them as used and returns the
-// bytes. They are valid until another page is loaded at that depth.
+// load reads a page together with the pages that it spans, marks them as used and returns
+// the bytes. They are valid until another page is loaded at this depth.
 func (w *pageWalk) load(number uint64, depth int) ([]byte, error) {
 	if number < 2 || number >= w.limit { // 0 and 1 are the meta pages
 		return nil, fmt.Errorf("%w: there is no page %d", ErrDamaged, number)
@@ -181,8 +181,8 @@ func (w *pageWalk) read(p []byte, number uint64) error {
 	return nil
 }
 
-// tree walks a page and all below it. Its keys must be at or above low and
-// below high; nil is no bound.
+// tree walks a page and all pages below it. The page's keys must be at or above low and
+// below high; nil means no bound.
 func (w *pageWalk) tree(number uint64, low, high []byte, depth int) error {
 	page, err := w.load(number, depth)
 	if err != nil {

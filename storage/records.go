@@ -28,12 +28,12 @@ type Intake struct {
 }
 
 // AppendRecords stores all of recs with their cells, or none, for example when Admit
-// refuses one. It returns copies with Seq and Cohort set and without cells. Seq goes on
-// from the highest ever given. A record joins the newest cohort. A new cohort is opened
-// when in says so, and when the ledger is open and the newest cohort is retired or has
-// contributed to a private sum: later records take part in a later epoch. now is stored
-// as the time of every record. A cohort whose first record has no time, because an older
-// version of this program stored it, counts as too old.
+// refuses one. It returns copies with Seq and Cohort set and without cells. Seq continues
+// from the highest number ever given. A record joins the newest cohort. A new cohort is
+// opened when in says so, and when the ledger is open and the newest cohort is retired or
+// has contributed to a private sum: later records take part in a later epoch. now is
+// stored as the time of every record. A cohort whose first record has no time, because an
+// older version of this program stored it, counts as too old.
 func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) ([]learner.Record, error) {
 	arrivals := make([]Arrival, len(recs))
 	for i, r := range recs {
@@ -47,7 +47,7 @@ func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) (
 // they are known.
 func putSlots(tx *bbolt.Tx, slots []slot) error {
 	records, cells := tx.Bucket(bucketRecords), tx.Bucket(bucketCells)
-	records.FillPercent, cells.FillPercent = 1, 1 // no key is inserted between them later
+	records.FillPercent, cells.FillPercent = 1, 1 // keys arrive in order, so no key is inserted between others later
 	for _, at := range slots {
 		key := numberKey(uint64(at.record.Seq))
 		if err := put(records, key, encodeSlot(at)); err != nil {
@@ -69,10 +69,11 @@ func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.
 	return s.eachText(bucketCells, from, to, func(q learner.Seq, cells []byte) { visit(q, learner.Cells(cells)) })
 }
 
-// eachText calls visit for what a bucket has of the records between two numbers.
+// eachText calls visit for each value that a bucket has for the records between two
+// numbers, both included.
 func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learner.Seq, text []byte)) error {
 	if s.upgraded() != nil {
-		return nil // the first release kept none
+		return nil // the first release stored none
 	}
 	after := errors.New("after the last one")
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -94,8 +95,8 @@ func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learn
 	return nil
 }
 
-// openCohort makes the next record open a new cohort if that of last, the newest slot,
-// takes no more.
+// openCohort makes the next record open a new cohort if the cohort of last, the newest
+// slot, takes no more records.
 func (s *Store) openCohort(last *slot, in Intake, now time.Time) error {
 	c, retired := last.record.Cohort, s.retired()
 	closed := c <= retired || s.contributed(c)
@@ -140,7 +141,7 @@ func (at slot) next(r learner.Record, size int, now time.Time) slot {
 	return slot{record: r, number: at.number + 1, arrived: now.UnixNano()}
 }
 
-// lastSlot returns the slot of the newest record, the zero slot if there is none.
+// lastSlot returns the slot of the newest record, or the zero slot if there is none.
 func (s *Store) lastSlot() (last slot, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		end, err := unfinished(tx)
@@ -172,11 +173,11 @@ func (s *Store) slot(q learner.Seq) (at slot, err error) {
 }
 
 // EachRecord calls visit for the live and the deleted records from a number on, in order
-// of arrival, with one of them in memory at a time: r.X is valid until visit returns. A
-// deleted record has its Seq and Cohort, Y = 0 and X nil. A live record that an upgrade
+// of arrival. It holds one record in memory at a time: r.X is valid until visit returns.
+// A deleted record has its Seq and Cohort, Y = 0 and X nil. A live record that an upgrade
 // set aside has an X that is empty but not nil. No record has its cells. A new agent must
-// be given all of them, because an empty slot counts as a record. The error is that of
-// visit, or ErrDamaged.
+// be given all of them, because an empty slot counts as a record. EachRecord returns the
+// error of visit, or ErrDamaged.
 func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error) error {
 	var x []float64
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -208,18 +209,18 @@ func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error)
 	return nil
 }
 
-// Counts is how many records are stored.
+// Counts says how many records are stored.
 type Counts struct {
-	Records int                    // live ones, without those set aside
-	Aside   int                    // live ones that an upgrade could not take over
-	HeldOut int                    // of Records
-	Slots   map[privacy.Cohort]int // of training records, deleted ones included
-	Newest  learner.Seq            // the last one counted, live or deleted
-	Noted   learner.Tally          // the cells of Records that were not taken as written
+	Records int                    // live records, without those set aside
+	Aside   int                    // live records that an upgrade could not take over
+	HeldOut int                    // how many of Records are held out
+	Slots   map[privacy.Cohort]int // slots of training records by cohort, deleted ones included
+	Newest  learner.Seq            // the number of the newest record that was counted, live or deleted
+	Noted   learner.Tally          // counts the cells of Records that were not taken as written
 }
 
-// Add counts records that were stored together, those that they replaced and the notes on
-// their cells, unless it counted them before.
+// Add counts records that were stored together, the records that they replaced, and the
+// notes on their cells. It ignores records that it has counted before.
 func (c *Counts) Add(stored, erased []learner.Record, noted learner.Tally) {
 	if len(stored) == 0 || stored[0].Seq <= c.Newest {
 		return
@@ -234,8 +235,8 @@ func (c *Counts) Add(stored, erased []learner.Record, noted learner.Tally) {
 	c.Erase(erased, noted)
 }
 
-// Erase counts records no more that it counted before, as [Store.Expire] names them, and
-// adds to the notes. Their slots stay.
+// Erase takes records that were counted before, as [Store.Expire] returns them, out of
+// the counts, and adds noted to the notes. Their slots stay.
 func (c *Counts) Erase(erased []learner.Record, noted learner.Tally) {
 	for _, r := range erased {
 		if r.X != nil { // set aside
@@ -291,7 +292,7 @@ func (s *Store) Count() (Counts, error) {
 // memory map, as [Store.EachRecord] does, so that the cells stay out of memory.
 func (s *Store) noted(last learner.Seq) (counted learner.Tally, err error) {
 	if s.upgraded() != nil {
-		return nil, nil // the first release kept none
+		return nil, nil // the first release stored none
 	}
 	end := numberKey(uint64(last) + 1)
 	err = s.view(func(tx *bbolt.Tx) error {

@@ -81,7 +81,7 @@ func (s *Store) readLedger(p privacy.Policy, a anchor) (*Ledger, error) {
 	return l, nil
 }
 
-// anywhere returns an anchor that every ledger agrees with.
+// anywhere returns an anchor that agrees with every ledger.
 func anywhere() anchor { return anchor{found: true} }
 
 // check compares the anchor with a ledger that ends at head.
@@ -141,7 +141,8 @@ func checkTerms(begun, now privacy.Terms) error {
 	return nil
 }
 
-// walkLedger verifies the chain and hands out each entry with the link it ends.
+// walkLedger verifies the chain and calls visit for each entry with the link that ends
+// with it.
 func walkLedger(tx *bbolt.Tx, visit func(entry, link) error) error {
 	var head link
 	return tx.Bucket(bucketLedger).ForEach(func(key, sealed []byte) error {
@@ -158,11 +159,11 @@ func walkLedger(tx *bbolt.Tx, visit func(entry, link) error) error {
 	})
 }
 
-// committed is what the second transaction of a release stores, with the state saved
-// since.
+// committed is what the second transaction of a release stores. SaveState replaces its
+// state later.
 type committed struct {
 	round          uint64
-	public         bool // by CommitPublic: nobody paid for the round
+	public         bool // CommitPublic stored it: nobody paid for the round
 	message, state []byte
 }
 
@@ -175,14 +176,14 @@ func (l *Ledger) loadCommitted(tx *bbolt.Tx) error {
 		return err
 	}
 	if l.last.round > l.round && !l.last.public {
-		return fmt.Errorf("%w: round %d was committed and never paid", ErrDamaged, l.last.round)
+		return fmt.Errorf("%w: round %d was committed and never paid for", ErrDamaged, l.last.round)
 	}
 	l.round = max(l.round, l.last.round)
 	return nil
 }
 
-// The layout of a committed round, little endian: round (8), length of the
-// message (8) with committedPublic in it, message, state.
+// The layout of a committed round, little endian: round (8), length of the message (8)
+// whose highest bit is committedPublic, message, state.
 const (
 	committedHeader = 8 + 8
 	committedPublic = 1 << 63
@@ -199,7 +200,7 @@ func encodeCommitted(c committed) []byte {
 	return append(append(data, c.message...), c.state...)
 }
 
-// decodeCommitted returns copies.
+// decodeCommitted returns slices that do not share memory with data.
 func decodeCommitted(data []byte) (committed, error) {
 	if len(data) < committedHeader {
 		return committed{}, fmt.Errorf("%w: the committed round is too short", ErrDamaged)

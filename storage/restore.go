@@ -15,10 +15,10 @@ import (
 	"p2pnode/privacy"
 )
 
-// Backup writes a consistent copy of the database, for [Restore], while the node
-// goes on working. w should be fast, a file: a write that makes the database grow
-// waits for the end of the copy, and so does a deletion. The copy holds the
-// records in clear.
+// Backup writes a consistent copy of the database, for [Restore], while the node goes on
+// working. w should be fast, for example a file: a write that makes the database grow
+// waits for the end of the copy, and so does a deletion. The copy holds the records
+// unencrypted.
 func (s *Store) Backup(w io.Writer) error {
 	err := s.view(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(w)
@@ -33,27 +33,27 @@ func (s *Store) Backup(w io.Writer) error {
 	return nil
 }
 
-// Restore puts the copy at from, a file that [Store.Backup] or a stopped node
-// wrote, in place of the database at path, and a new anchor beside it. Every
-// cohort in it is retired and rounds go on above round, so that nothing released
-// after the copy was made is released again; give the highest round that peers
-// have heard. What was at path, the anchor included, is kept beside it, under the
-// name it returns ("" if nothing was there). from may be path itself: to accept a
-// database that its anchor contradicts. It is only read.
+// Restore replaces the database at path by the copy at from, a file that [Store.Backup]
+// or a stopped node wrote, and writes a new anchor beside it. Every cohort in it is
+// retired and later rounds are above round, so that nothing released after the copy was
+// made is released again; give the highest round that peers have heard. Restore keeps
+// what was at path, the anchor included, beside it, and returns the name under which it
+// is kept ("" if nothing was there). from may be path itself, to accept a database that
+// its anchor contradicts. Restore only reads from.
 //
-// accept looks at the copy and returns the policy to open its ledger with, or an
-// error: then it is not restored.
+// accept looks at the copy and returns the policy to open its ledger with. If it returns
+// an error, nothing is restored.
 //
 // It fails with ErrLocked if a node has either file open, with ErrDamaged or
 // ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
 //
-// The order: the copy is written under another name, verified whole, retired and
-// given its anchor; the old database is copied aside, then its anchor; the new
-// database is renamed into place, then its anchor. Each step is on disk before
-// the next. After a crash there is the old database with the old anchor, or the
-// new one with the old anchor, which opens only if the two fit together and
-// otherwise says to restore again. What the crash leaves under path and
-// ".restoring" the next restore removes.
+// Restore works in this order: it writes the copy under another name, verifies all of it,
+// retires its cohorts and gives it its anchor; it copies the old database aside, then its
+// anchor; it renames the new database into place, then its anchor. Each step is on disk
+// before the next. After a crash there is the old database with the old anchor, or the
+// new one with the old anchor, which opens only if the two fit together and otherwise
+// says to restore again. The next restore removes what the crash left under path and
+// ".restoring".
 //
 // Records that came after the copy are not in it. If they are imported again,
 // they get a new budget, though they may have been released before.
@@ -80,9 +80,9 @@ const keptAs = ".replaced-"
 // restore is one run of Restore.
 type restore struct {
 	from, path string
-	copied     string         // the new database until it is in place
-	there      bool           // there is something at path
-	held       []func() error // releases from and path: no node may open them meanwhile
+	copied     string         // the name of the new database until it is in place
+	there      bool           // a file exists at path
+	held       []func() error // release the locks of from and path, which no node may open meanwhile
 }
 
 // prepare makes the new database and its anchor under another name.
@@ -115,13 +115,14 @@ func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uin
 	return errors.Join(err, s.Close())
 }
 
-// retire ends the budgets in a copy whose original may have gone on up to old.
+// retire ends the budgets in a copy whose original may have continued up to the anchor
+// old.
 func (s *Store) retire(p privacy.Policy, old anchor, round uint64) error {
 	l, err := s.readLedger(p, anywhere())
 	if err != nil {
 		return err
 	}
-	if old.head.sequence > l.head.sequence { // every paid round took at least one entry
+	if old.head.sequence > l.head.sequence { // every round that was paid for took at least one entry
 		round = max(round, l.round+old.head.sequence-l.head.sequence)
 	}
 	return l.Retire(round)
@@ -202,7 +203,7 @@ func remove(names ...string) (err error) {
 	return err
 }
 
-// exists reports whether there is a file. It says yes when that cannot be found out.
+// exists reports whether there is a file. It returns true if that cannot be found out.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -220,7 +221,8 @@ func sameFile(a, b string) (bool, error) {
 	return err == nil && os.SameFile(first, second), err
 }
 
-// writeFile makes a new file of what write writes, on disk when it returns.
+// writeFile makes a new file with the content that write writes. The file is on disk when
+// it returns.
 func writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

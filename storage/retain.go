@@ -11,24 +11,25 @@ import (
 	"p2pnode/learner"
 )
 
-// Limits say which records are kept. They look at when records arrived, never at what
-// they say. The zero value keeps all.
+// Limits say which records are kept. They depend on when and in which order records
+// arrived, never on what is in them. The zero value keeps all.
 type Limits struct {
-	Records int       // the newest so many; 0: any number
-	Since   time.Time // those that arrived then or later; zero: all
+	Records int       // how many of the newest records are kept; 0: all
+	Since   time.Time // keep the records that arrived then or later; zero: all
 }
 
 // errBeyond ends a scan at the first record that is kept.
 var errBeyond = errors.New("storage: the rest is kept")
 
 // Expire erases records that are beyond the limits, oldest first, as DeleteRecords does,
-// but at most 8192 of them and without [Store.Wipe], which the caller owes once no more
-// come. live is how many records are stored, and from a number below which none is. It
-// returns what was erased and the next from.
+// but at most 8192 of them in one call. It does not overwrite what is left in free pages:
+// the caller must call [Store.Wipe] when there are no more to erase. live is how many
+// records are stored. No record with a number below from is stored. Expire returns what
+// it erased and the from for the next call.
 //
-// Of records that earlier versions stored only the first of a cohort says when it arrived.
-// Those after it count as being as new as the next that says it; while there is none, they
-// are kept, but for what Limits.Records says.
+// Earlier versions stored the time of arrival for the first record of a cohort only. A
+// record without a time counts as being as new as the next record with one. If no later
+// record has a time, it is kept, unless Limits.Records excludes it.
 func (s *Store) Expire(l Limits, live int, from learner.Seq) (c Changes, next learner.Seq, err error) {
 	if err := s.upgraded(); err != nil {
 		return c, from, fmt.Errorf("storage: erase old records: %w", err)
@@ -47,7 +48,7 @@ func (s *Store) Expire(l Limits, live int, from learner.Seq) (c Changes, next le
 	return c, next, nil
 }
 
-// Wipe overwrites what was erased wherever earlier versions of the file's pages had it.
+// Wipe overwrites the bytes of erased records in the unused pages of the file.
 func (s *Store) Wipe() error {
 	if err := s.wipeFreePages(); err != nil {
 		return fmt.Errorf("storage: overwrite old records: %w", err)
@@ -67,14 +68,15 @@ func (b *batch) expire(tx *bbolt.Tx, gone []learner.Record) error {
 	return nil
 }
 
-// beyond lists the oldest records that are beyond the limits, some of them.
+// beyond lists the oldest records that are beyond the limits, at most deleteBatch of
+// them.
 func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Record, next learner.Seq, err error) {
 	excess := 0
 	if l.Records > 0 {
 		excess = live - l.Records
 	}
 	next = from
-	var untold []learner.Record // that do not say when they arrived
+	var untold []learner.Record // records without a time of arrival
 	err = s.view(func(tx *bbolt.Tx) error {
 		end, err := unfinished(tx)
 		if err != nil {
@@ -95,7 +97,7 @@ func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Rec
 			}
 			record := at.empty().record
 			if at.aside {
-				record.X = []float64{} // as [Store.EachRecord] says it
+				record.X = []float64{} // as [Store.EachRecord] returns it
 			}
 			switch {
 			case excess > 0 && !at.aside:

@@ -9,23 +9,30 @@ import (
 	"p2pnode/internal/program"
 )
 
-// schemaVersion is the layout of the file. A program refuses a newer one.
-// Version 2 added the time a cohort was opened and three kinds of ledger entries.
-// Version 3 has the owner's cells, and records coded as [learner.Task.Encode] does
-// now; it may end with records of an import that was not finished.
-// Version 4 has contributions to private sums, and their entries in the ledger.
-// Version 5 has the IDs of records.
+// schemaVersion is the version of the file's layout. A program refuses a file with a
+// newer one.
+//
+// Version 2 added the time at which a cohort was opened and three kinds of ledger
+// entries.
+//
+// Version 3 added the owner's cells, and codes records as [learner.Task.Encode] does now;
+// the file may end with records of an import that was not finished.
+//
+// Version 4 added contributions to private sums, and their entries in the ledger.
+//
+// Version 5 added the IDs of records.
 const schemaVersion = 5
 
-// schemaRelease1 is the layout of the first release, which [Store.Upgrade] brings up.
+// schemaRelease1 is the layout of the first release, which [Store.Upgrade] converts to
+// the present one.
 const schemaRelease1 = 2
 
-// sinceRelease1 are the buckets that a file of the first release does not have.
+// sinceRelease1 lists the buckets that a file of the first release does not have.
 var sinceRelease1 = [][]byte{bucketCells, bucketSums, bucketIDs, bucketKnown}
 
 // prepare creates the buckets of a new file, or checks the schema of an old one. It
-// brings a file from before the first release up to that schema, and a later one up to
-// this version.
+// converts a file from before the first release to the schema of that release, and a
+// later file to this version.
 func (s *Store) prepare() error {
 	var known int // version
 	var empty bool
@@ -96,7 +103,8 @@ func putSchema(tx *bbolt.Tx, version int) error {
 	return put(b, keySchema, []byte(strconv.Itoa(version)))
 }
 
-// tooNew is the error of a file that a later program wrote, or a later version of this one.
+// tooNew returns the error for a file that a later program, or a later version of this
+// one, wrote.
 func tooNew(b *bbolt.Bucket, version int) error {
 	writer, err := get(b, keyWriter)
 	by := "a newer p2pnode"
@@ -104,5 +112,5 @@ func tooNew(b *bbolt.Bucket, version int) error {
 		by = "p2pnode " + string(writer)
 	}
 	return fmt.Errorf("storage: %s wrote the file, with schema %d, and this is p2pnode %s, which knows schema %d at most: use that version or a newer one; "+
-		"what an upgrade kept beside it, if it is still there, is as it was before, without what was paid since", by, version, program.Version(), schemaVersion)
+		"the copy that an upgrade kept beside it, if it is still there, knows nothing of what was paid since", by, version, program.Version(), schemaVersion)
 }

@@ -8,12 +8,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// castagnoli is read only.
+// castagnoli is never changed.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const crcSize = 4
 
-// seal appends the CRC-32C over key and value: bbolt itself does not notice a
+// seal appends a CRC-32C over key and value, because bbolt itself does not notice a
 // changed byte in a page.
 func seal(key, value []byte) []byte {
 	sealed := make([]byte, 0, len(value)+crcSize)
@@ -21,7 +21,7 @@ func seal(key, value []byte) []byte {
 	return binary.LittleEndian.AppendUint32(sealed, sealSum(key, value))
 }
 
-// unseal checks the CRC and returns the value, which shares memory with sealed.
+// unseal checks the CRC and returns the value. The value shares memory with sealed.
 func unseal(key, sealed []byte) ([]byte, error) {
 	n := len(sealed) - crcSize
 	if n < 0 || binary.LittleEndian.Uint32(sealed[n:]) != sealSum(key, sealed[:n]) {
@@ -39,7 +39,7 @@ func put(b *bbolt.Bucket, key, value []byte) error {
 	return b.Put(key, seal(key, value))
 }
 
-// get returns a value valid for the transaction, nil if there is none.
+// get returns a value that is valid during the transaction, or nil if there is none.
 func get(b *bbolt.Bucket, key []byte) ([]byte, error) {
 	sealed := b.Get(key)
 	if sealed == nil {
@@ -48,5 +48,5 @@ func get(b *bbolt.Bucket, key []byte) ([]byte, error) {
 	return unseal(key, sealed)
 }
 
-// numberKey makes bbolt's order of keys the order of numbers.
+// numberKey returns a key for a number. bbolt sorts these keys as the numbers are sorted.
 func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

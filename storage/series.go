@@ -9,15 +9,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Point is a small value that belongs to a time.
+// Point is a small value with a time.
 type Point struct {
 	At    time.Time // in whole seconds
 	Value []byte
 }
 
-// AddPoint adds a value to a named series, in place of an earlier one of the same second.
-// thin is given all times of the series then, ascending, and returns those to drop. Series
-// lie beside the values of PutMeta, so that earlier versions of the program pass over them.
+// AddPoint adds a value to a named series. It replaces an earlier value of the same
+// second. Then it calls thin with all times of the series, ascending, and drops those
+// that thin returns. Series are stored beside the values of PutMeta, so that earlier
+// versions of the program ignore them.
 func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.Time) error {
 	prefix := seriesKey(series)
 	err := s.update(func(tx *bbolt.Tx) error {
@@ -47,7 +48,7 @@ func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.T
 	return nil
 }
 
-// Points returns a series, the oldest first.
+// Points returns a series, oldest first.
 func (s *Store) Points(series string) (list []Point, err error) {
 	prefix := seriesKey(series)
 	err = s.view(func(tx *bbolt.Tx) error {

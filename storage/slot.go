@@ -9,22 +9,25 @@ import (
 	"p2pnode/privacy"
 )
 
-// slot is the place of a record in its cohort. It outlives the content.
+// slot is the place of a record in its cohort. It stays when the record's content is
+// erased.
 type slot struct {
 	record learner.Record
-	number uint64 // from 1 within the cohort
-	erased bool   // then it has no content
+	number uint64 // counted from 1 within the cohort
+	erased bool   // it has no content any more
 	aside  bool   // an upgrade could not take its features over
-	// arrived is when it was stored, Unix nanoseconds; 0: not known. Earlier versions noted
-	// it of a cohort's first slot only.
+	// arrived is when the record was stored, in Unix nanoseconds; 0: unknown. Earlier
+	// versions stored it for the first slot of a cohort only.
 	arrived int64
 }
 
-// The layout of a slot, little endian: cohort (8), number (8), flags (1),
-// arrived (8, if flagged), the record's key (8, if flagged), y (8), x (8 for each
-// coordinate; earlier versions kept zeros of an erased record). It is stored under Seq. An x that is mostly 0, as of a text, is flagged
-// and stored as how many coordinates it has (4), how many are not 0 (4), these (8 each),
-// their places, which increase (4 each), and 4 bytes of 0 if that is needed to fill 8.
+// The layout of a slot, little endian: cohort (8), number (8), flags (1), arrived (8, if
+// flagged), the record's key (8, if flagged), y (8), x (8 for each coordinate; earlier
+// versions kept zeros for an erased record). It is stored under Seq.
+//
+// An x that is mostly 0, like that of a text, is flagged and stored as: the number of
+// coordinates (4), the number of those that are not 0 (4), their values (8 each), their
+// places in ascending order (4 each), and 4 bytes of 0 if they are needed to fill 8.
 const (
 	slotHeader = 8 + 8 + 1
 
@@ -34,8 +37,8 @@ const (
 	slotKeyed   = 8
 	slotSparse  = 16
 
-	// mostSparse is how many coordinates a sparse x may have, so that what is damaged takes
-	// no more memory.
+	// mostSparse is the most coordinates that a sparse x may have, so that damaged bytes
+	// cannot ask for more memory.
 	mostSparse = 1 << 20
 )
 
@@ -71,7 +74,7 @@ func encodeSlot(at slot) []byte {
 	return data
 }
 
-// places is how many coordinates are not 0.
+// places returns how many coordinates are not 0.
 func places(x []float64) (n int) {
 	for _, v := range x {
 		if math.Float64bits(v) != 0 {
@@ -81,7 +84,8 @@ func places(x []float64) (n int) {
 	return n
 }
 
-// sparseWords is how many words of 8 bytes a sparse x takes of which n are not 0.
+// sparseWords returns how many words of 8 bytes a sparse x with n coordinates other than
+// 0 takes.
 func sparseWords(n int) int { return 1 + n + (n+1)/2 }
 
 func appendSparse(data []byte, x []float64, n int) []byte {
@@ -100,7 +104,8 @@ func appendSparse(data []byte, x []float64, n int) []byte {
 	return append(data, make([]byte, n%2*4)...)
 }
 
-// decodeSparse is the x that appendSparse has written, in room if there is enough of it.
+// decodeSparse returns the x that appendSparse wrote. It uses the memory of room if that
+// is large enough.
 func decodeSparse(data []byte, room []float64) ([]float64, error) {
 	if len(data) < 8 {
 		return nil, errSlot
@@ -125,7 +130,8 @@ func decodeSparse(data []byte, room []float64) ([]float64, error) {
 	return x, nil
 }
 
-// roomFor is room with n numbers, or memory of its own.
+// roomFor returns n numbers in the memory of room if that is large enough, else in new
+// memory.
 func roomFor(room []float64, n int) []float64 {
 	if cap(room) < n || room == nil {
 		return make([]float64, n)
@@ -133,8 +139,8 @@ func roomFor(room []float64, n int) []float64 {
 	return room[:n]
 }
 
-// openSlot unseals and decodes the slot stored under key. It puts the record's X into room
-// if there is enough of it.
+// openSlot unseals and decodes the slot stored under key. It puts the record's X into
+// room if that is large enough.
 func openSlot(key, sealed []byte, room []float64) (slot, error) {
 	data, err := unseal(key, sealed)
 	if err != nil {
@@ -180,7 +186,7 @@ func decodeSlot(key, data []byte, room []float64) (slot, error) {
 	return at, nil
 }
 
-// empty is the slot without its content.
+// empty returns the slot without the record's content.
 func (at slot) empty() slot {
 	return slot{
 		record: learner.Record{Seq: at.record.Seq, Cohort: at.record.Cohort},

@@ -22,8 +22,8 @@ func (l *Ledger) Outgoing() (round uint64, message []byte) {
 	return l.last.round, bytes.Clone(l.last.message)
 }
 
-// State returns the agent's state as stored last, or no bytes before the first time. Its
-// round may be below Round, which was then burned.
+// State returns the agent's state as it was stored last, or no bytes before the first
+// time. If its round is below Round, Round was burned.
 func (l *Ledger) State() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *Ledger) Unbounded() bool {
 }
 
 // Unprotected returns how many rounds were released without a guarantee. The round
-// numbers do not tell, because they jump when cohorts are retired.
+// numbers do not tell that, because they jump when cohorts are retired.
 func (l *Ledger) Unprotected() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,11 +50,11 @@ type Spending struct {
 	Cohort   privacy.Cohort
 	Releases int
 	Sums     int     // private sums that it has contributed to
-	Share    float64 // of its budget, in [0, 1]
+	Share    float64 // of its budget that it has spent, in [0, 1]
 	Retired  bool    // it never pays again, whatever its share
 }
 
-// Spending lists the cohorts that ever paid, sorted, all at one moment.
+// Spending lists the cohorts that ever paid, sorted. All values are of one moment.
 func (l *Ledger) Spending() []Spending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,24 +77,24 @@ func (l *Ledger) Retired() privacy.Cohort {
 	return l.retired
 }
 
-// Contradicted returns the round that [Ledger.Contradict] wrote down; 0 if there is
-// none, or if Retire came after it.
+// Contradicted returns the round that [Ledger.Contradict] wrote down; 0 if it wrote none,
+// or if Retire was called after it.
 func (l *Ledger) Contradicted() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.contradicts
 }
 
-// ForeignSum reports that [Ledger.ContradictSum] wrote a contradiction down, if Retire did
-// not come after it. Then Contradicted says a round that nobody has shown.
+// ForeignSum reports whether [Ledger.ContradictSum] wrote a contradiction down and Retire
+// was not called since. Then Contradicted returns a round, but no peer has shown one.
 func (l *Ledger) ForeignSum() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sums.foreign
 }
 
-// Position returns how many releases of the policy's schedule are done, burned ones
-// included.
+// Position returns how many releases of the policy's schedule are done. Burned ones
+// count.
 func (l *Ledger) Position() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,8 +121,8 @@ func (l *Ledger) Left(c privacy.Cohort) (left int, next float64) {
 	return l.account.Left(c), l.account.Share(m)
 }
 
-// Price is what a contribution with this mechanism costs, as a share of a cohort's
-// budget; 0 if the ledger's terms know no price for it.
+// Price returns what a contribution with this mechanism costs, as a share of a cohort's
+// budget; 0 if the ledger's terms have no price for it.
 func (l *Ledger) Price(m privacy.Mechanism) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,24 +8,25 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Stats says how the file is doing. Counts are since [Open].
+// Stats describes the state of the file and the work done on it. Counts begin at [Open].
 type Stats struct {
 	Size    int64 // of the file, in bytes
-	Free    int64 // bytes of it that are free: what is written next goes there first
+	Free    int64 // bytes of it that are free and are used before the file grows
 	Readers int   // read transactions that are open
 	Reads   uint64
-	// Database is how long commits took, from the first byte written until the file was
-	// synchronised; a commit synchronises twice. Anchor is the same for the ledger's anchor.
+	// Database is how long commits took. Each is measured from the end of the changes in
+	// memory until the file was synchronised, which a commit does twice. Anchor says how
+	// long writes of the ledger's anchor took.
 	Database, Anchor Durations
-	// Rearranged is how long bbolt moved keys between pages before it wrote, and Allocated how
-	// many bytes of pages it filled.
+	// Rearranged is how long bbolt took to move keys between pages during those commits.
+	// Allocated is how many bytes of pages it filled.
 	Rearranged time.Duration
 	Allocated  uint64
 	Failed     bool // a write failed, so nothing is written any more
 }
 
-// Stats returns the numbers as they are now. It reads no record and waits for no write, only
-// while the file is being replaced.
+// Stats returns the present numbers. It reads no record and waits for no commit. It waits
+// only while the file is replaced or its unused pages are overwritten.
 func (s *Store) Stats() (Stats, error) {
 	s.reading.RLock()
 	defer s.reading.RUnlock()
@@ -49,15 +50,15 @@ func (s *Store) Stats() (Stats, error) {
 	}, nil
 }
 
-// durationBounds are the upper bounds of the buckets of [Durations], in seconds: from a fast
-// disk to one that makes a round late.
+// durationBounds are the upper bounds of the buckets of [Durations], in seconds. They
+// reach from a fast disk to a disk so slow that rounds are late.
 var durationBounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5}
 
-// Durations says how long something took, each time.
+// Durations says how long something took, over all the times it was done.
 type Durations struct {
 	Count   uint64
-	Seconds float64            // all together
-	AtMost  map[float64]uint64 // how many took at most so many seconds
+	Seconds float64            // the sum of all
+	AtMost  map[float64]uint64 // how many took at most that many seconds
 }
 
 // stopwatch collects [Durations]. Its zero value is ready.

@@ -17,7 +17,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The errors callers branch on.
+// The errors that callers tell apart.
 var (
 	// ErrLocked: another process (or another Store) has the file open.
 	ErrLocked = errors.New("storage: another p2pnode uses this directory")
@@ -44,13 +44,13 @@ var (
 	bucketPeers   = []byte("peers")   // by peer
 	bucketSums    = []byte("sums")    // uploads, by the sum's name
 	bucketIDs     = []byte("ids")     // by arrival number
-	bucketKnown   = []byte("known")   // where the record of an ID is, by the ID
+	bucketKnown   = []byte("known")   // where the record with an ID is, by the ID
 
 	keyCommitted = []byte("committed")
-	keyMeta      = []byte("meta/") // and the caller's key
+	keyMeta      = []byte("meta/") // followed by the caller's key
 	keySchema    = []byte("schema")
 	keyWriter    = []byte("writer")   // the version of the program that wrote the schema
-	keyImport    = []byte("import/")  // and a file's digest
+	keyImport    = []byte("import/")  // followed by a file's digest
 	keyIncoming  = []byte("incoming") // the key of the first record of an import under way
 )
 
@@ -62,40 +62,40 @@ func buckets() [][]byte {
 // changes something returns after the change is on disk.
 type Store struct {
 	db     *bbolt.DB
-	file   *os.File // that of db
+	file   *os.File // the file that db has open
 	path   string
 	page   int64 // bytes of a page
-	copied bool  // it is a copy of a file that stays
-	kept   bool  // a copy was made before it was upgraded
-	// release1 says that the records are as the first release left them.
+	copied bool  // it is a copy of a file that stays in place
+	kept   bool  // a copy was made before the upgrade
+	// release1 is true while the records are as the first release left them.
 	release1 atomic.Bool
 	// broken is set once bbolt panicked: its locks may be held for ever.
 	broken atomic.Bool
-	// failed is the first write that failed, if one did. bbolt reads through a memory
-	// map, so it may go on from what never reached the disk.
+	// failed is the error of the first write that failed, if one did. bbolt reads through
+	// a memory map, so it could continue with bytes that never reached the disk.
 	failed atomic.Pointer[error]
 
-	writing sync.Mutex   // so that no write begins before an earlier one has failed
+	writing sync.Mutex   // no write may begin before the failure of an earlier one is noted
 	reading sync.RWMutex // held for writing while no read transaction may be open
 
 	commits, anchors stopwatch // see [Stats]
 
-	appending sync.Mutex // one AppendRecords or Import at a time
-	deleting  sync.Mutex // one DeleteRecords at a time
+	appending sync.Mutex // one Put or Import at a time
+	deleting  sync.Mutex // one DeleteRecords or Expire at a time
 
 	ledgerMu sync.Mutex
 	ledger   *Ledger // two ledgers over one file would not see each other's debits
 }
 
-// Open opens the file at path, or creates it with mode 0600, and verifies it
-// whole; the ledger's chain is verified by OpenLedger.
-// It fails with ErrLocked after about a second if the file is in use, with ErrMissing if
-// there is only an anchor, with ErrDamaged if the file is not as it was written, and with
-// a plain error if a newer version of the program wrote it.
+// Open opens the file at path, or creates it with mode 0600, and verifies all of it
+// except the ledger's chain, which OpenLedger verifies. It fails with ErrLocked after
+// about a second if the file is in use, with ErrMissing if there is only an anchor, with
+// ErrDamaged if the file is not as it was written, and with another error if a newer
+// version of the program wrote it.
 //
-// Before it changes the layout of an older file it copies it, under a name with
-// ".before-schema-" and the number of the new layout, which stays for 30 days. It makes a
-// file smaller that is mostly unused.
+// Before it changes the layout of an older file, it copies the file. The name of the copy
+// ends in ".before-schema-" and the number of the new layout; it stays for 30 days. If
+// most of a file is unused, Open compacts it.
 func Open(path string) (*Store, error) { return (&Store{path: path}).open() }
 
 func (s *Store) open() (*Store, error) {
@@ -111,7 +111,7 @@ func (s *Store) open() (*Store, error) {
 	if err := s.lock(bbolt.Options{}); err != nil {
 		return nil, err
 	}
-	// In this order: nothing may follow bbolt's pages before they are checked.
+	// The order matters: nothing may follow bbolt's pages before they are checked.
 	err := s.view(func(tx *bbolt.Tx) error { return checkPages(tx, s.file) })
 	if err == nil {
 		err = s.prepare()
@@ -127,7 +127,7 @@ func (s *Store) open() (*Store, error) {
 	}
 	if err != nil {
 		s.Close()
-		if s.unfinished() && !DiskFull(err) { // bbolt takes its first two pages alone for a database
+		if s.unfinished() && !DiskFull(err) { // bbolt takes a file with nothing but its first two pages for a database
 			err = errUnfinished
 		}
 		return nil, fmt.Errorf("%w (%s)", err, path)
@@ -149,8 +149,8 @@ func (s *Store) lock(o bbolt.Options) error {
 	return s.current()
 }
 
-// current returns ErrLocked, and closes the file, if another one has taken its place: a
-// restore or a compaction ended while this waited for the lock.
+// current returns ErrLocked, and closes the file, if another file has taken its place: a
+// restore or a compaction ended while this store waited for the lock.
 func (s *Store) current() error {
 	mine, err := s.file.Stat()
 	if err == nil {
@@ -162,8 +162,8 @@ func (s *Store) current() error {
 	return errors.Join(fmt.Errorf("%w (%s): it was replaced just now, try again", ErrLocked, s.path), err, s.Close())
 }
 
-// openFile keeps bbolt's own file for checkPages: on some systems closing a second
-// one would release the lock.
+// openFile opens bbolt's file and keeps it for checkPages: on some systems closing a
+// second file would release the lock.
 func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 	if s.file, err = os.OpenFile(name, flag, mode); err != nil {
 		return nil, err
@@ -206,12 +206,12 @@ func (s *Store) unfinished() bool {
 // Close releases the file. Later calls on the store and its ledger fail.
 func (s *Store) Close() error {
 	if s.broken.Load() {
-		return fmt.Errorf("%w: it is released when the process ends", ErrDamaged)
+		return fmt.Errorf("%w: stop the process, which releases it", ErrDamaged)
 	}
 	return s.db.Close()
 }
 
-// verify reads every value once, whatever its bucket.
+// verify reads every value of every bucket once and checks its seal.
 func (s *Store) verify() error {
 	return s.view(func(tx *bbolt.Tx) error {
 		for _, name := range buckets() {

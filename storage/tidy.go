@@ -15,21 +15,22 @@ import (
 	"p2pnode/internal/durable"
 )
 
-// beforeSchema stands between the name of a database that was upgraded and the number of
-// the new schema.
+// beforeSchema stands in the name of a copy between the name of the database that was
+// upgraded and the number of the new schema.
 const beforeSchema = ".before-schema-"
 
-// keptFor is how long the copy that was made before an upgrade stays. It holds records,
-// those deleted since too.
+// keptFor is how long a copy that was made before an upgrade is kept. The copy holds
+// records, even those that are deleted later.
 const keptFor = 30 * 24 * time.Hour
 
-// spare is how much room is left beside what is going to be written.
+// spare is how many bytes of the disk are left free beside what is about to be written.
 const spare = 16 << 20
 
-// keepBefore copies the file beside itself before an upgrade changes it. Nobody writes
-// meanwhile. If there is not enough room for the copy and for the upgrade, nothing changes.
+// keepBefore copies the file beside itself before an upgrade changes it. Nobody else
+// writes meanwhile. If the disk has no room for both the copy and the upgrade, nothing
+// changes.
 func (s *Store) keepBefore() error {
-	if s.copied { // of a file that stays
+	if s.copied { // a copy: the original stays as it is
 		return nil
 	}
 	info, err := s.file.Stat()
@@ -58,8 +59,7 @@ func (s *Store) keepBefore() error {
 	return nil
 }
 
-// enoughRoom reports an error if the disk has no room for so many bytes more, where that can
-// be known.
+// enoughRoom returns an error if the disk is known to have no room for that many bytes.
 func enoughRoom(path, what string, size int64) error {
 	size += spare
 	if free := durable.Free(filepath.Dir(path)); free >= 0 && free < size {
@@ -68,20 +68,20 @@ func enoughRoom(path, what string, size int64) error {
 	return nil
 }
 
-// tidy ends the opening of a file: it removes what is not needed any more beside it, and
-// makes it smaller if most of it is unused.
+// tidy is the last step of opening a file: it removes files beside it that are not needed
+// any more, and compacts the file if most of it is unused.
 func (s *Store) tidy(now time.Time) error {
 	if err := dropBeside(s.path, now); err != nil || s.release1.Load() || !s.sparse() {
 		return err
 	}
 	err := s.Compact()
 	if err != nil && DiskFull(err) && s.writable() == nil {
-		return nil // another time
+		return nil // the next opening tries again
 	}
 	return err
 }
 
-// unneeded matches the suffixes of what a crash left beside a database.
+// unneeded matches the suffixes of files that a crash left beside a database.
 var unneeded = regexp.MustCompile(`^(\.before-schema-[0-9]+\.unfinished|\.compacting)$`)
 
 // dropBeside removes what crashes left, and copies that are older than keptFor.

@@ -10,10 +10,10 @@ import (
 	"p2pnode/learner"
 )
 
-// errRelease1 keeps records of two codings out of one file.
+// errRelease1 prevents that one file holds records of two codings.
 var errRelease1 = errors.New("the records are those of the first release: upgrade the file first")
 
-// upgraded returns an error unless the records are of this version.
+// upgraded returns an error unless the records have this version's coding.
 func (s *Store) upgraded() error {
 	if s.release1.Load() {
 		return errRelease1
@@ -21,29 +21,29 @@ func (s *Store) upgraded() error {
 	return nil
 }
 
-// Recode is how records of the first release are taken over.
+// Recode says how to convert records of the first release.
 type Recode struct {
 	// Features returns the new coordinates of a record, or an error if they cannot be
 	// computed; nil leaves them as they are.
 	Features func(x []float64) ([]float64, error)
-	// State returns what the agent's state becomes.
+	// State returns the agent's state as it is after the upgrade.
 	State func([]byte) ([]byte, error)
 }
 
-// recodeBatch is how many records a transaction takes over, so that memory stays small.
+// recodeBatch is how many records one transaction converts, so that memory stays small.
 const recodeBatch = 4096
 
-// keyRecoded holds the number of the last record that an interrupted upgrade took over.
+// keyRecoded holds the number of the last record that an interrupted upgrade converted.
 var keyRecoded = []byte("recoded")
 
-// Upgrade brings a file of the first release to this version, and leaves a file of this
-// version as it is. Each record that is not deleted gets new coordinates. If r has none,
-// the record is set aside: it keeps its bytes and its slot, and [Store.EachRecord] returns
-// it without features. The agent's state becomes what r.State returns. The message that
-// was published last is dropped, because it belongs to a network of an earlier wire
-// version. Numbers, cohorts and the ledger stay. After an error of State nothing has
-// changed. If the process is killed meanwhile, the next call goes on. The ledger must not
-// be open yet.
+// Upgrade converts a file of the first release to this version, and leaves a file of this
+// version as it is. Each record that is not deleted gets new coordinates. If r.Features
+// returns an error for a record, the record is set aside: it keeps its bytes and its
+// slot, and [Store.EachRecord] returns it without features. The agent's state becomes
+// what r.State returns. The message that was published last is dropped, because it
+// belongs to a network of an earlier wire version. Numbers, cohorts and the ledger stay.
+// If State returns an error, nothing has changed. If the process is killed meanwhile, the
+// next call continues. The ledger must not be open yet.
 func (s *Store) Upgrade(r Recode) error {
 	if !s.release1.Load() {
 		return nil
@@ -51,7 +51,7 @@ func (s *Store) Upgrade(r Recode) error {
 	s.ledgerMu.Lock()
 	defer s.ledgerMu.Unlock()
 	if s.ledger != nil {
-		return errors.New("storage: upgrade: the ledger is open, with what was committed before")
+		return errors.New("storage: upgrade: the ledger is open; upgrade before opening it")
 	}
 	last, err := s.upgradedState(r)
 	if err == nil {
@@ -70,8 +70,8 @@ func (s *Store) Upgrade(r Recode) error {
 	return nil
 }
 
-// keepRelease1 keeps the file as the first release left it, unless an upgrade that was
-// interrupted, or the opening of a file that is older still, has done so.
+// keepRelease1 copies the file as the first release left it, unless an interrupted
+// upgrade, or the opening of a file that is older still, has made a copy already.
 func (s *Store) keepRelease1() error {
 	begun, err := s.value(keyRecoded)
 	if err != nil || begun != nil || s.kept {
@@ -82,7 +82,8 @@ func (s *Store) keepRelease1() error {
 	return s.keepBefore()
 }
 
-// upgradedState returns what replaces the message and the state; nil if there is none.
+// upgradedState returns the committed round that replaces the stored one; nil if there is
+// none.
 func (s *Store) upgradedState(r Recode) (*committed, error) {
 	data, err := s.value(keyCommitted)
 	if err != nil || data == nil {
@@ -110,7 +111,7 @@ func finishUpgrade(tx *bbolt.Tx, last *committed) error {
 	return laterBuckets(tx)
 }
 
-// recodeAll gives all records new coordinates, a batch in each transaction.
+// recodeAll gives all records new coordinates, one batch in each transaction.
 func (s *Store) recodeAll(r Recode) error {
 	for more := true; more; {
 		err := s.update(func(tx *bbolt.Tx) error {
@@ -138,7 +139,7 @@ func (s *Store) recodeAll(r Recode) error {
 	return nil
 }
 
-// slot recodes a slot; a deleted one stays as it is.
+// slot converts a slot; a deleted one stays as it is.
 func (r Recode) slot(at slot) slot {
 	if at.erased {
 		return at

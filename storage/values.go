@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// PutMeta stores a small string, the task's hash for example.
+// PutMeta stores a small string, for example the task's hash.
 func (s *Store) PutMeta(key, value string) error {
 	if err := s.putValue(metaKey(key), []byte(value)); err != nil {
 		return fmt.Errorf("storage: save %q: %w", key, err)
@@ -15,7 +15,7 @@ func (s *Store) PutMeta(key, value string) error {
 	return nil
 }
 
-// Meta returns the string PutMeta stored last, "" if there is none.
+// Meta returns the string that PutMeta stored last, or "" if there is none.
 func (s *Store) Meta(key string) (string, error) {
 	value, err := s.value(metaKey(key))
 	if err != nil {

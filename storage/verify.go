@@ -13,22 +13,23 @@ import (
 )
 
 // errCut says that the anchor file was cut short, which no crash does. The half that is
-// left is at most one payment old.
-var errCut = errors.New("storage: the anchor file was cut short: find out what did that; " +
-	"the half that is left agrees with the ledger, and the next payment repairs the file")
+// left may miss the last payment.
+var errCut = errors.New("storage: the anchor file was cut short, which no crash does: find out what changed it; " +
+	"what is left of it agrees with the ledger, and the next payment repairs the file")
 
 // Verification is what [Ledger.Verify] found.
 type Verification struct {
 	Entries uint64 `json:"entries"`
 	Round   uint64 `json:"round"`
-	Anchor  uint64 `json:"anchor"` // the entry the anchor stands at
-	CRC     string `json:"crc"`    // as in the last [Line]; "" without entries
+	Anchor  uint64 `json:"anchor"` // the entry that the anchor points to
+	CRC     string `json:"crc"`    // as in the last [Line]; "" if there are no entries
 }
 
-// Verify reads the chain and the anchor from disk again and compares them with what is
-// counted; payments wait until it ends. It fails as [Store.OpenLedger] does, with
-// ErrPoisoned after a failed write, and with ErrRolledBack after [Ledger.Contradict].
-// Nothing on disk reveals an older copy of both files; only peers can.
+// Verify reads the chain and the anchor from disk again and compares them with what the
+// ledger has counted; payments wait until it ends. It fails as [Store.OpenLedger] does,
+// with ErrPoisoned after a failed write, and with ErrRolledBack after
+// [Ledger.Contradict]. If both files are an older copy, nothing on disk shows it; only
+// peers can.
 func (l *Ledger) Verify() (Verification, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -70,13 +71,13 @@ func (l *Ledger) same(o *Ledger) bool {
 type Line struct {
 	Sequence uint64         `json:"sequence"`
 	Kind     string         `json:"kind"`             // opened, paid, unprotected, retired, contradicted, contributed
-	Round    uint64         `json:"round,omitempty"`  // of retired: rounds go on above it; of contradicted: a peer holds it
+	Round    uint64         `json:"round,omitempty"`  // of retired: later rounds are above it; of contradicted: a peer holds it
 	Cohort   privacy.Cohort `json:"cohort,omitempty"` // of retired: this one and all before
-	Cost     float64        `json:"cost,omitempty"`   // in what the account adds up, see LineTerms
-	Sum      string         `json:"sum,omitempty"`    // name of the private sum, in hexadecimal: of contributed, and of contradicted by one
-	Epoch    uint64         `json:"epoch,omitempty"`  // of that sum
-	Terms    *LineTerms     `json:"terms,omitempty"`  // of opened
-	CRC      string         `json:"crc"`              // of all entries up to this one, in hexadecimal
+	Cost     float64        `json:"cost,omitempty"`   // in the unit that the account adds up, see LineTerms
+	Sum      string         `json:"sum,omitempty"`    // name of the private sum, in hexadecimal; for contributed, and for contradicted by a sum
+	Epoch    uint64         `json:"epoch,omitempty"`  // epoch of that sum
+	Terms    *LineTerms     `json:"terms,omitempty"`  // for opened
+	CRC      string         `json:"crc"`              // over all entries up to this one, in hexadecimal
 }
 
 // LineTerms are the terms of a ledger, for export.
@@ -85,9 +86,9 @@ type LineTerms struct {
 	Delta      float64            `json:"delta"`
 	Dimension  int                `json:"dimension"`
 	Accounting privacy.Accounting `json:"accounting"`
-	Order      float64            `json:"order,omitempty"` // of Renyi accounting
+	Order      float64            `json:"order,omitempty"` // order of Renyi accounting
 	Plan       string             `json:"plan,omitempty"`  // hash of the schedule, in hexadecimal
-	Cost       string             `json:"cost_is"`         // what the costs of later lines mean
+	Cost       string             `json:"cost_is"`         // says what the costs of later lines are
 }
 
 func lineTerms(t privacy.Terms) *LineTerms {

@@ -8,8 +8,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// update runs fn in a write transaction and commits it to disk. If fn fails, nothing
-// has changed.
+// update runs fn in a write transaction and commits it to disk. If fn returns an error,
+// nothing has changed.
 func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	var refused error
 	err := s.write(func() error {
@@ -28,7 +28,8 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	return refused
 }
 
-// write runs fn, which writes to the file. After a failure nothing is written any more.
+// write runs fn, which writes to the file. After it has failed, the store writes nothing
+// any more.
 func (s *Store) write(fn func() error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -41,7 +42,7 @@ func (s *Store) write(fn func() error) error {
 	return nil
 }
 
-// fail makes every later write fail with the reason.
+// fail makes every later write fail with this error.
 func (s *Store) fail(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
 	if DiskFull(cause) {
@@ -57,7 +58,7 @@ func DiskFull(err error) bool {
 	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
 }
 
-// writable fails after a failed write.
+// writable returns an error after a write has failed.
 func (s *Store) writable() error {
 	switch {
 	case s.broken.Load():

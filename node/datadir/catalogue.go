@@ -17,8 +17,8 @@ import (
 	"p2pnode/node/summing"
 )
 
-// Plan is the plan of a task's private sums, with the catalogue of its key; one without
-// recipes if the task has none.
+// Plan returns the plan of a task's private sums, with the catalogue of the task's key.
+// The plan of a task without private sums has no recipes.
 func Plan(t *learner.Task, catalogue *learner.Catalogue) (*summing.Plan, error) {
 	p, err := summing.NewPlan(t, catalogue, taskHash(t, gossip.Version))
 	if err != nil {
@@ -27,8 +27,8 @@ func Plan(t *learner.Task, catalogue *learner.Catalogue) (*summing.Plan, error) 
 	return p, nil
 }
 
-// catalogueIn reads the catalogue that a directory's task sums up by, nil if that sums up
-// nothing by keys.
+// catalogueIn reads the catalogue by which a directory's task adds up. It returns nil if
+// the task adds up nothing by keys.
 func catalogueIn(dir string, t *learner.Task) (*learner.Catalogue, error) {
 	if t.SumsCatalogue() == "" {
 		return ReadCatalogue(t, nil)
@@ -48,12 +48,12 @@ func catalogueIn(dir string, t *learner.Task) (*learner.Catalogue, error) {
 	return c, nil
 }
 
-// ReadCatalogue reads the content of the file that lists a task's keys, after comparing its
-// hash. It is nil for a task that sums up nothing by keys.
+// ReadCatalogue compares the hash of the file that lists a task's keys, and reads its
+// content. It returns nil for a task that adds up nothing by keys.
 func ReadCatalogue(t *learner.Task, content []byte) (*learner.Catalogue, error) {
 	want := t.SumsCatalogue()
 	if want == "" && len(content) > 0 {
-		return nil, fmt.Errorf("node: the task %q sums up nothing by a catalogue of keys: leave the file out", t.Name)
+		return nil, fmt.Errorf("node: the task %q adds up nothing by a catalogue of keys: leave the file out", t.Name)
 	}
 	if want == "" {
 		return t.Hashed(), nil
@@ -80,7 +80,7 @@ func ReadCatalogue(t *learner.Task, content []byte) (*learner.Catalogue, error) 
 	return t.NewCatalogue(slices.Values(rows))
 }
 
-// row is a line of a table as a row of the catalogue.
+// row returns a line of a table as a row of the catalogue.
 func row(table *csvfile.Reader, cells []string, line int) learner.Row {
 	return learner.Row{Line: line, Cell: func(column string) (string, bool) {
 		at, ok := table.Column(column)

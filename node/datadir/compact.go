@@ -12,12 +12,12 @@ import (
 type Compacted struct {
 	Before  int64  `json:"bytes_before"`
 	After   int64  `json:"bytes_after"`
-	Entries uint64 `json:"ledger_entries"` // which are sound
+	Entries uint64 `json:"ledger_entries"` // entries of the ledger, which Verify found sound
 }
 
 // Compact makes the database of a directory that no node has open as small as it can be,
-// and checks its ledger again. A file that is mostly unused gets smaller by itself when a
-// node opens it.
+// and then verifies its ledger. If a file is mostly unused, a node compacts it by itself
+// when it opens it.
 func Compact(dir string) (c Compacted, err error) {
 	files, err := Read(dir)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // "unprotected" to send models without any privacy guarantee.
 const Consent = "send my models without privacy"
 
-// Config is a node's own part of the configuration: the file config.toml of
-// its data directory. What the network must agree on is the task. The tag "change" says
-// what else than the next start of a node a change of a key takes, see [Key].
+// Config is a node's own part of the configuration: the file config.toml of its data
+// directory. What all nodes of a network must agree on is in the task. The tag "change"
+// says what a change of the key takes, other than the node's next start; see [Key].
 type Config struct {
 	Listen     []string `toml:"listen" comment:"multiaddresses to listen on"`
 	Bootstrap  []string `toml:"bootstrap" change:"live" comment:"peers to start from, as /ip4/.../tcp/.../p2p/ID"`
@@ -32,7 +32,7 @@ type Config struct {
 
 	Interfaces []string `toml:"interfaces,omitempty" comment:"names of network interfaces: only these are announced and searched for peers; left out: all"`
 
-	APIListen string   `toml:"api_listen,omitempty" comment:"offer the owner's interface and the dashboard at this address too, as 127.0.0.1:8467, to who shows a token"`
+	APIListen string   `toml:"api_listen,omitempty" comment:"offer the owner's interface and the dashboard at this address too, as 127.0.0.1:8467, to programs that show a token"`
 	APIPublic bool     `toml:"api_public,omitempty" comment:"api_listen may be an address that other machines reach; it is served over TLS only"`
 	APIHosts  []string `toml:"api_hosts,omitempty" comment:"further hosts, with their ports, that requests may name, for a name or a forwarded port: node.example:8467"`
 	APICert   string   `toml:"api_tls_cert,omitempty" comment:"the file of a certificate for TLS; left out: one that carries this node's peer ID, which programs can check"`
@@ -60,7 +60,7 @@ type Config struct {
 	Batch       int     `toml:"batch,omitempty" change:"promised" comment:"of every 100 records, how many take part in a release; 0 is all. Only with a plan."`
 	CohortHours float64 `toml:"cohort_hours" change:"live" comment:"records that arrive later than this after a cohort's first begin a new cohort; 0 is never"`
 
-	KeepRecords  int     `toml:"keep_records,omitempty" change:"live" comment:"keep the newest so many records; older ones are deleted, here and from what is learned; left out: all"`
+	KeepRecords  int     `toml:"keep_records,omitempty" change:"live" comment:"how many of the newest records to keep; older ones are deleted, here and from what is learned; left out: all"`
 	KeepDays     float64 `toml:"keep_days,omitempty" change:"live" comment:"keep records for so many days after they arrived; left out: for ever. Deleting frees no budget."`
 	MaxMegabytes int     `toml:"max_megabytes,omitempty" change:"live" comment:"how many megabytes the database may take: beyond them no more records are stored; left out: no limit"`
 
@@ -88,8 +88,8 @@ func DefaultConfig(t *learner.Task) Config {
 	}
 }
 
-// With returns c with the keys that a text in TOML names. If the text names a noise and
-// no accounting, the accounting is left open, to be chosen for the noise.
+// With returns c with the values that a text in TOML gives to keys. If the text names a
+// noise and no accounting, the accounting is left open, to be chosen for the noise.
 func (c Config) With(text []byte, t *learner.Task) (Config, error) {
 	out := c
 	out.Accounting = ""
@@ -102,14 +102,14 @@ func (c Config) With(text []byte, t *learner.Task) (Config, error) {
 	return out, out.Validate(t)
 }
 
-// CheckListen reports what is wrong with an address to listen on.
+// CheckListen returns an error that says what is wrong with an address to listen on.
 func CheckListen(address string) error {
 	c := Config{Listen: []string{address}}
 	_, err := c.Reach(nil, false)
 	return err
 }
 
-// keyError is what is wrong with the value of a key.
+// keyError says what is wrong with the value of a key.
 type keyError struct {
 	key string
 	err error
@@ -121,7 +121,7 @@ func (e *keyError) Error() string { return fmt.Sprintf("config: key %q: %v", e.k
 // Unwrap lets [errors.Is] and [errors.AsType] look inside.
 func (e *keyError) Unwrap() error { return e.err }
 
-// faults gathers what is wrong with keys.
+// faults collects what is wrong with keys.
 type faults []*keyError
 
 func (f *faults) add(key, format string, values ...any) {
@@ -135,7 +135,7 @@ func (f *faults) note(err error) {
 	}
 }
 
-// Validate checks every key; the error names all that are wrong.
+// Validate checks every key. The error names all keys that are wrong.
 func (c *Config) Validate(t *learner.Task) error {
 	var all []error
 	for _, f := range c.faults(t) {
@@ -144,8 +144,8 @@ func (c *Config) Validate(t *learner.Task) error {
 	return errors.Join(all...)
 }
 
-// faults are what is wrong with each key by itself. Only the design of the noise, in
-// policy, can tell whether those of privacy fit together.
+// faults returns what is wrong with each key by itself. Whether the keys of privacy fit
+// together, only the design of the noise can tell, in policy.
 func (c *Config) faults(t *learner.Task) (f faults) {
 	c.checkNetwork(&f)
 	c.checkInterface(&f)
@@ -163,7 +163,7 @@ func (c *Config) checkNetwork(f *faults) {
 	f.note(err)
 	_, err = c.BootstrapPeers()
 	f.note(err)
-	if len(*f) == known { // it needs them
+	if len(*f) == known { // Reach needs them
 		_, err = c.Reach(nil, false)
 		f.note(err)
 	}
@@ -192,7 +192,7 @@ func (c *Config) checkProfile(f *faults, t *learner.Task) {
 	}
 }
 
-// OnlyNeighbours lists the peers that may become neighbours; nil: any.
+// OnlyNeighbours lists the peers that may become neighbours; nil: all peers may.
 func (c *Config) OnlyNeighbours() (only []peer.ID, err error) {
 	for _, text := range c.Neighbours {
 		id, err := peer.Decode(text)
@@ -208,7 +208,8 @@ func (c *Config) OnlyNeighbours() (only []peer.ID, err error) {
 // entry of the key bootstrap that is not the address of a peer.
 func (c *Config) BootstrapPeers() ([]peer.AddrInfo, error) { return peersOf("bootstrap", c.Bootstrap) }
 
-// peersOf reads the addresses of a key of the configuration, each of a peer.
+// peersOf reads the addresses that a key of the configuration lists. Each is the address
+// of a peer.
 func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
 	var out []peer.AddrInfo
 	for _, a := range addrs {
@@ -221,8 +222,8 @@ func peersOf(key string, addrs []string) ([]peer.AddrInfo, error) {
 	return out, nil
 }
 
-// announced returns the addresses of the key announce. They name no peer, because it is
-// this node.
+// announced returns the addresses of the key announce. They contain no peer ID, because
+// the peer is this node.
 func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 	var out []multiaddr.Multiaddr
 	for _, text := range c.Announce {
@@ -243,8 +244,8 @@ func (c *Config) announced() ([]multiaddr.Multiaddr, error) {
 	return out, nil
 }
 
-// Reach says how the node is to be reached, from its configuration. found turns
-// the addresses that its host finds into those that others are told; closed says that
+// Reach says how others reach the node, as its configuration has it. found turns the
+// addresses that the host finds into those that others are told. closed says that
 // strangers are kept away.
 func (c *Config) Reach(found func([]multiaddr.Multiaddr) []multiaddr.Multiaddr, closed bool) (*reach.Reach, error) {
 	announce, err := c.announced()
@@ -261,7 +262,7 @@ func (c *Config) Reach(found func([]multiaddr.Multiaddr) []multiaddr.Multiaddr, 
 	}
 	r, err := reach.New(reach.Config{
 		Listen: c.Listen, Found: found, Announce: announce, PortMap: c.UPnP, Closed: closed,
-		Relays: append(relays, bootstrap...), // bootstrap peers often relay too
+		Relays: append(relays, bootstrap...), // bootstrap peers are often relays too
 	})
 	if err != nil {
 		return nil, &keyError{"listen", err}
@@ -275,22 +276,22 @@ const (
 	PowerLow    = "low"
 )
 
-// batchSlots is what Config.Batch is a share of.
+// batchSlots is the whole of which Config.Batch is a share.
 const batchSlots = 100
 
 // maxCohortHours bounds Config.CohortHours: a century.
-const maxCohortHours = 876_000 // fits a time.Duration
+const maxCohortHours = 876_000 // so that it fits a time.Duration
 
 // maxKeepDays bounds Config.KeepDays: a century.
 const maxKeepDays = maxCohortHours / 24
 
-// maxListeners bounds Config.Listeners: a node has no more neighbours.
+// maxListeners bounds Config.Listeners: a node never has more neighbours.
 const maxListeners = 256
 
 // MaxDaily bounds Config.DailyReleases.
 const MaxDaily = 1000
 
-// checkKept checks which records are kept.
+// checkKept checks the keys that say which records are kept.
 func (c *Config) checkKept(f *faults) {
 	if c.KeepRecords < 0 {
 		f.add("keep_records", "%d is negative; write how many records to keep, or leave the key out to keep all", c.KeepRecords)

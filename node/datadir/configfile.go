@@ -13,19 +13,19 @@ import (
 	"p2pnode/storage"
 )
 
-// KeyValue is a key of the configuration with its value, and where that comes from.
+// KeyValue is a key of the configuration with its value, and where the value comes from.
 type KeyValue struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`
-	Text  string `json:"-"`    // the value as a setting has it
-	From  string `json:"from"` // config.toml, default, or a setting's From
+	Text  string `json:"-"`    // the value as [Setting] writes it
+	From  string `json:"from"` // config.toml, default, or the From of a setting
 	Line  int    `json:"line,omitempty"`
 }
 
-// DefaultOrigin is where a value comes from that nothing says.
+// DefaultOrigin is the origin of a value that neither the file nor a setting gives.
 const DefaultOrigin = "default"
 
-// ShowConfig lists the keys of a directory's configuration with settings laid over it.
+// ShowConfig lists the keys of a directory's configuration, after applying settings.
 func ShowConfig(dir string, over []Setting) ([]KeyValue, error) {
 	l, err := layeredIn(dir, over)
 	if err != nil {
@@ -60,8 +60,8 @@ func layeredIn(dir string, over []Setting) (*layered, error) {
 	return readConfig(text, t, over), nil
 }
 
-// CheckConfig says all that is wrong in a directory's configuration with settings laid over
-// it; and, if nothing is, what is doubtful.
+// CheckConfig returns all that is wrong in a directory's configuration with settings
+// applied. If nothing is wrong, it returns what is doubtful.
 func CheckConfig(dir string, over []Setting) (wrong, doubtful []Finding, err error) {
 	l, err := layeredIn(dir, over)
 	if err != nil || len(l.wrong) > 0 {
@@ -80,7 +80,7 @@ func (l *layered) findings() []Finding {
 	return l.wrong
 }
 
-// doubts is what may be meant, but probably is not.
+// doubts lists values that are allowed, but probably not meant.
 func (l *layered) doubts() (list []Finding) {
 	c := &l.config
 	doubt := func(is bool, key, text string) {
@@ -94,19 +94,19 @@ func (l *layered) doubts() (list []Finding) {
 	here := every(func(a string) bool { return strings.HasPrefix(a, "/ip4/127.") || strings.HasPrefix(a, "/ip6/::1/") })
 	doubt(here && len(c.Announce) == 0, "listen", "only programs on this machine can call the node; /ip4/0.0.0.0/tcp/PORT is every interface")
 	doubt(!here && slices.ContainsFunc(c.Listen, func(a string) bool { return strings.Contains(a, "/tcp/0") || strings.Contains(a, "/udp/0") }), "listen",
-		"the port 0 is another one at each start, so that addresses which others were given end; choose a port")
+		"port 0 is a different port at each start, so addresses that were given to others stop working; choose a port")
 	doubt(!c.MDNS && len(c.Bootstrap) == 0 && !here, "bootstrap", "names nobody, and mdns = false: the node finds only peers that it has met, or that p2pnode peer add names")
-	doubt(c.Power == PowerLow && c.DHT == "server", "dht", "is server, so that others come to ask, and power is low; client answers nobody")
-	doubt(c.Relay && c.Power == PowerLow, "relay_service", "carries the connections of others, and power is low")
+	doubt(c.Power == PowerLow && c.DHT == "server", "dht", "is server, so other nodes send their questions here, and power is low; write client, which answers nobody")
+	doubt(c.Relay && c.Power == PowerLow, "relay_service", "makes this node carry the connections of others, and power is low")
 	doubt(c.Relay && here, "relay_service", "others cannot reach this machine to be relayed: listen has only its own addresses")
 	sortByLine(list)
 	return list
 }
 
-// SetKeys changes keys in the file of a directory's configuration, and leaves everything else
-// in it as it is, comments too. Nothing is written unless what comes out is sound, and the
-// ledger allows it where it is about what records are promised; then no other process may
-// have the directory open.
+// SetKeys changes keys in the file of a directory's configuration, and leaves everything
+// else in the file as it is, comments too. It writes nothing unless the result is a sound
+// configuration. If a change touches what records are promised, the ledger must allow it,
+// and no other process may have the directory open.
 func SetKeys(dir string, settings []Setting) (changes []KeyChange, err error) {
 	t, err := ReadTask(dir)
 	if err != nil {
@@ -140,7 +140,7 @@ func SetKeys(dir string, settings []Setting) (changes []KeyChange, err error) {
 	return changes, promise(dir, Files{Task: t, Config: after}, write)
 }
 
-// promise changes a configuration if the ledger of its directory allows it.
+// promise writes a changed configuration if the ledger of its directory allows it.
 func promise(dir string, files Files, write func() error) (err error) {
 	if files.Key, err = readKey(filepath.Join(dir, KeyFile)); err != nil {
 		return err
@@ -158,8 +158,9 @@ func promise(dir string, files Files, write func() error) (err error) {
 	return errors.Join(write(), s.Close())
 }
 
-// withKey returns a text of TOML in which a key has the value that it has in c. Everything
-// else stays, comments too. A key that is missing comes last, with its comment.
+// withKey returns a text of TOML in which a key has the value that it has in c.
+// Everything else stays, comments too. A key that was missing is added at the end, with
+// its comment.
 func withKey(text []byte, k Key, c *Config) ([]byte, error) {
 	assigned, err := assignment(k, c)
 	if err != nil {
@@ -173,7 +174,7 @@ func withKey(text []byte, k Key, c *Config) ([]byte, error) {
 	for end := line; end <= len(lines); end++ {
 		old := bytes.Join(lines[line-1:end], nil)
 		if !sound(old) {
-			continue // the value goes on
+			continue // the value continues on the next line
 		}
 		if comment := trailing(old); comment != "" {
 			assigned += " " + comment
@@ -186,12 +187,12 @@ func withKey(text []byte, k Key, c *Config) ([]byte, error) {
 	return nil, fmt.Errorf("line %d: the end of the value of %q was not found", line, k.Name)
 }
 
-// assignment is a key with its value as TOML has it, in one line.
+// assignment returns a key with its value in one line of TOML.
 func assignment(k Key, c *Config) (string, error) {
 	value := k.Value(c)
 	if k.Text(c) == "" {
 		if _, text := value.(string); !text {
-			value = []string{} // and not null
+			value = []string{} // an empty list, and not null
 		}
 	}
 	text, err := toml.Marshal(map[string]any{k.Name: value})
@@ -208,13 +209,14 @@ func appendKey(text []byte, k Key, assigned string) []byte {
 	return fmt.Appendf(text, "%s\n", assigned)
 }
 
-// sound reports whether a piece of a file is TOML by itself.
+// sound reports whether a piece of a file is valid TOML by itself.
 func sound(piece []byte) bool { return toml.Unmarshal(piece, new(map[string]any)) == nil }
 
-// trailing is the comment behind the value of an assignment.
+// trailing returns the comment behind the value of an assignment.
 func trailing(assigned []byte) string {
 	for i := range assigned {
-		// What stands before it has to be whole, so that the sign is not part of a text.
+		// What stands before the sign has to be complete TOML; otherwise the sign is part
+		// of a text.
 		if assigned[i] == '#' && len(bytes.TrimSpace(assigned[:i])) > 0 && sound(assigned[:i]) && sound(assigned[i:]) {
 			return strings.TrimSpace(string(assigned[i:]))
 		}

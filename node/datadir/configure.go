@@ -15,16 +15,18 @@ import (
 	"p2pnode/storage"
 )
 
-// Configure gives a data directory what n says, and its private network. It is for a
-// program that owns the directory and brings these with it. If the directory holds no node
-// yet, Configure makes one, as [Make] does; otherwise it replaces the files. The node's
-// identity, records and ledger stay, and so does its catalogue if n has none. So does a
-// private network that it belongs to, whatever n says: nobody shall open a node to
-// everybody, or to others, by leaving something out. Configure refuses a task of another
-// network with [ErrOtherTask], another private network or key and a catalogue that is not
-// the task's, and an invitation for another identity, with [api.ErrRequest], and a directory in use with [storage.ErrLocked];
-// [OpenStore] refuses what the ledger does not allow. If it is killed at any moment, it can
-// be called again.
+// Configure gives a data directory the task, the configuration and the private network of
+// n. It is for a program that owns the directory and brings these with it. If the
+// directory holds no node yet, Configure makes one, as [Make] does; otherwise it replaces
+// the files. The node's identity, records and ledger stay, and so does its catalogue if n
+// has none. A private network that the node belongs to stays too, whatever n says:
+// leaving something out must not open a node to everybody, or to others.
+//
+// Configure refuses a task of another network with [ErrOtherTask]. With [api.ErrRequest]
+// it refuses another private network or key, a catalogue that is not the task's, and an
+// invitation for another identity. It refuses a directory in use with
+// [storage.ErrLocked]. [OpenStore] refuses what the ledger does not allow. If the process
+// is killed at any moment, Configure can be called again.
 func Configure(dir string, n New) (err error) {
 	if err := n.Check(); err != nil {
 		return api.WrongRequest(err)
@@ -43,8 +45,8 @@ func Configure(dir string, n New) (err error) {
 	return configure(dir, n)
 }
 
-// catalogueOf is the catalogue that n has or, if it has none, that of the directory; it
-// must be the task's.
+// catalogueOf returns the catalogue of n or, if it has none, that of the directory. It
+// fails if this is not the task's catalogue.
 func (n *New) catalogueOf(dir string) (content []byte, err error) {
 	if content = n.Catalogue; len(content) == 0 && n.Task.SumsCatalogue() != "" {
 		content, err = os.ReadFile(filepath.Join(dir, CatalogueFile))
@@ -107,8 +109,8 @@ func found(dir string, n New) error {
 	return replaceAll(dir, append(files, dirFile{KeyFile, text}))
 }
 
-// texts returns the files of a directory but for its key. Those that keep strangers away
-// come first.
+// texts returns the files of a directory except its key. The files that keep strangers
+// away come first.
 func (n *New) texts(dir string) ([]dirFile, error) {
 	files, err := n.Private.files(dir, n.Config.Listen)
 	if err != nil {
@@ -118,8 +120,9 @@ func (n *New) texts(dir string) ([]dirFile, error) {
 	return append(files, own...), err
 }
 
-// settleAccounting does the same for a directory that may have chosen before, because
-// computing a policy can take seconds.
+// settleAccounting chooses an accounting for the noise if it is left open. If the
+// directory's present configuration has the same noise, it takes over the accounting from
+// there, because computing a policy can take seconds.
 func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 	if c.Accounting != "" {
 		return nil
@@ -136,8 +139,8 @@ func (c *Config) settleAccounting(dir string, t *learner.Task) error {
 	return nil
 }
 
-// rewrite replaces the files of an existing node where they differ, while no process has
-// the directory open.
+// rewrite replaces the files of an existing node where they differ. It fails if another
+// process has the directory open.
 func rewrite(dir string, as Files, files []dirFile) (err error) {
 	same := true
 	for _, f := range files {

@@ -12,8 +12,8 @@ import (
 	"p2pnode/storage"
 )
 
-// Design returns what the configuration asks of the noise. For a ledger that private sums
-// debit too, how wide they are is missing.
+// Design returns what the configuration asks of the noise. If private sums debit the
+// ledger too, the caller must still set how wide they are.
 func (c *Config) Design(t *learner.Task) privacy.Design {
 	design := privacy.Design{
 		Budget:   privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta},
@@ -51,19 +51,18 @@ func (c *Config) openAccounting(t *learner.Task) error {
 	return nil
 }
 
-// policyKey is the store's for a settled design.
+// policyKey is the key under which the store keeps a settled design.
 const policyKey = "policy"
 
-// settled is a design with the policy that was computed for it. The store keeps it,
-// because a plan must stay the same to the last bit, under another version or on another
-// machine too, and because computing one can take seconds.
+// settled is a design with the policy that was computed for it. The store keeps it for
+// two reasons: a plan must stay the same to the last bit, also under another version or
+// on another machine; and computing one can take seconds.
 type settled struct {
 	Design privacy.Design
 	Policy privacy.Policy
 }
 
-// settle returns the policy of a design: s if it belongs to that design, otherwise a newly
-// computed one.
+// settle returns s if it belongs to the design d, otherwise a newly computed policy.
 func (s settled) settle(d privacy.Design) (settled, error) {
 	if s.Design == d {
 		return s, nil
@@ -72,7 +71,8 @@ func (s settled) settle(d privacy.Design) (settled, error) {
 	return settled{d, p}, err
 }
 
-// keptPolicy returns the policy that the store keeps, or the zero value if it is new.
+// keptPolicy returns the policy that the store keeps, or the zero value if the store is
+// new.
 func keptPolicy(store *storage.Store) (kept settled, err error) {
 	text, err := store.Meta(policyKey)
 	if err != nil || text == "" {
@@ -84,8 +84,8 @@ func keptPolicy(store *storage.Store) (kept settled, err error) {
 	return kept, nil
 }
 
-// changes names the keys whose values differ from when the ledger was last opened, with
-// both values.
+// changes names the keys whose values differ from those with which the ledger was last
+// opened, with both values.
 func (s settled) changes(now privacy.Design) string {
 	was := s.Design
 	var list []string
@@ -105,7 +105,7 @@ func (s settled) changes(now privacy.Design) string {
 	return strings.Join(list, ", ")
 }
 
-// keep stores the policy for the next time.
+// keep stores the policy for the next opening.
 func (s settled) keep(store *storage.Store) error {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -121,7 +121,7 @@ func unprotectedPolicy(t *learner.Task) (privacy.Policy, error) {
 }
 
 // Guarantee returns the budget that the ledger keeps for each record. Under pure
-// accounting it is stronger than the configuration asks.
+// accounting the guarantee is stronger than the configuration asks.
 func (c *Config) Guarantee() privacy.Budget {
 	if c.Pure() {
 		return privacy.Budget{Epsilon: c.Epsilon}
@@ -129,14 +129,14 @@ func (c *Config) Guarantee() privacy.Budget {
 	return privacy.Budget{Epsilon: c.Epsilon, Delta: c.Delta}
 }
 
-// Pure reports whether the accounting is, or will be because nothing else was
-// chosen, the pure one, which keeps epsilon without exception.
+// Pure reports whether the accounting is the pure one, which keeps epsilon without
+// exception, or will be because no other was chosen.
 func (c *Config) Pure() bool {
 	return c.Accounting == string(privacy.PureFilter) || c.Accounting == "" && privacy.Noise(c.Noise).Filter() == privacy.PureFilter
 }
 
-// Person is the guarantee for somebody with k records. Under the Gaussian filter
-// it is exact and leaves delta as it is; else the group privacy lemma gives it
+// Person returns the guarantee for somebody with k records. Under the Gaussian filter it
+// is exact and leaves delta unchanged; otherwise it follows from the group privacy lemma
 // (Vadhan 2017, "The Complexity of Differential Privacy", lemma 2.2).
 func (c *Config) Person(k int) api.PersonBudget {
 	one := c.Guarantee()
@@ -152,8 +152,8 @@ func (c *Config) Person(k int) api.PersonBudget {
 	}
 }
 
-// NeedsPlan reports whether only a plan has a price for the noise, or for random
-// batches of the records.
+// NeedsPlan reports whether only a plan has a price for the noise, or for random batches
+// of the records.
 func (c *Config) NeedsPlan() bool {
 	return privacy.Noise(c.Noise).Filter() == "" || c.Batch > 0
 }

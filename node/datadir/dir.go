@@ -17,10 +17,10 @@ import (
 	"p2pnode/learner"
 )
 
-// Init makes a data directory: a new identity, the configuration and the task. If
-// c leaves the accounting open, it becomes what suits the noise.
-// A directory that already holds a node is left as it is, with an error. A task whose key
-// has a catalogue needs [Make].
+// Init makes a data directory: a new identity, the configuration and the task. If c
+// leaves the accounting open, Init chooses the one that suits the noise. It fails if the
+// directory already holds a node, and leaves it as it is. A task whose key has a
+// catalogue needs [Make].
 func Init(dir string, t *learner.Task, c Config) error {
 	return Make(dir, New{Task: t, Config: c})
 }
@@ -32,15 +32,15 @@ type New struct {
 	Identity  string         // a file that [NewIdentity] made; "": a new identity
 	Key       crypto.PrivKey // the identity instead, of an invitation; nil: none
 	until     time.Time      // when the membership of that identity ends; zero: never
-	Catalogue []byte         // the content of the file that lists the task's keys, if it sums up by them
-	// Shared takes the place of that file, for a node that [ReadSharing] opens with the same
-	// one: none is written then.
+	Catalogue []byte         // the content of the file that lists the task's keys, if the task adds up by them
+	// Shared replaces that file, for a node that [ReadSharing] opens with the same
+	// catalogue: then no file is written.
 	Shared *learner.Catalogue
 	// Private keeps strangers away from the start; the zero value does not.
 	Private PrivateNetwork
 }
 
-// Make is Init with all choices. Two directories of one identity must never run at the
+// Make is Init with all choices. Two directories with one identity must never run at the
 // same time.
 func Make(dir string, n New) error {
 	key, err := n.key()
@@ -50,7 +50,7 @@ func Make(dir string, n New) error {
 	return makeAs(dir, n, key)
 }
 
-// key is the identity.
+// key returns the identity for the directory.
 func (n *New) key() (crypto.PrivKey, error) {
 	if n.Key != nil {
 		return n.Key, n.Current(time.Now())
@@ -95,14 +95,14 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	return makeDir(dir, append(files, dirFile{KeyFile, keyBytes})) // a directory with a key is complete
 }
 
-// Check reports what is wrong with the task, the configuration, or their private network. It does
-// not look at the catalogue.
+// Check returns what is wrong with the task, the configuration, or their private network.
+// It does not look at the catalogue.
 func (n *New) Check() error {
 	return errors.Join(n.Task.Validate(), n.Config.Validate(n.Task), n.Private.check(n.Config.Listen))
 }
 
-// CatalogueHash is the SHA-256 of the file that the task needs and n does not have yet; ok is
-// false if none is missing.
+// CatalogueHash returns the SHA-256 of the file that the task needs and n does not have
+// yet; ok is false if no file is missing.
 func (n *New) CatalogueHash() (sum [sha256.Size]byte, ok bool) {
 	raw, err := hex.DecodeString(n.Task.SumsCatalogue())
 	if err != nil || len(raw) != sha256.Size || len(n.Catalogue) > 0 {
@@ -111,7 +111,7 @@ func (n *New) CatalogueHash() (sum [sha256.Size]byte, ok bool) {
 	return [sha256.Size]byte(raw), true
 }
 
-// listed is the catalogue of the task's key.
+// listed returns the catalogue of the task's key.
 func (n *New) listed() (*learner.Catalogue, error) {
 	if n.Shared != nil {
 		return n.Shared, nil
@@ -119,7 +119,7 @@ func (n *New) listed() (*learner.Catalogue, error) {
 	return ReadCatalogue(n.Task, n.Catalogue)
 }
 
-// files are the files of a directory but for its key.
+// files returns the files of a directory except its key and those of a private network.
 func (n *New) files() (files []dirFile, err error) {
 	if len(n.Catalogue) > 0 {
 		files = append(files, dirFile{CatalogueFile, n.Catalogue})
@@ -140,14 +140,14 @@ type Files struct {
 	Key       crypto.PrivKey
 	Task      *learner.Task
 	Config    Config
-	Catalogue *learner.Catalogue // of the task's key; nil if it has none, or sums nothing up
+	Catalogue *learner.Catalogue // of the task's key; nil if the key has none, or the task adds nothing up
 }
 
-// Read reads the text files of a directory, and lays settings over its configuration.
+// Read reads the text files of a directory, and applies settings to its configuration.
 func Read(dir string, over ...Setting) (Files, error) { return ReadSharing(dir, nil, over...) }
 
 // ReadSharing is Read for many nodes of a task in one process, which share the catalogue
-// of its key: then the directory's own is not read. nil: it is.
+// of its key: then the directory's own catalogue is not read. If shared is nil, it is.
 func ReadSharing(dir string, shared *learner.Catalogue, over ...Setting) (Files, error) {
 	if err := unfinished(dir); err != nil {
 		return Files{}, err
@@ -177,7 +177,7 @@ func ReadSharing(dir string, shared *learner.Catalogue, over ...Setting) (Files,
 	return files, err
 }
 
-// ReadConfig reads the configuration of a directory, and lays settings over it.
+// ReadConfig reads the configuration of a directory, and applies settings to it.
 func ReadConfig(dir string, t *learner.Task, over ...Setting) (Config, error) {
 	text, err := configText(dir)
 	if err != nil {

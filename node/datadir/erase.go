@@ -16,22 +16,22 @@ import (
 )
 
 // erasingFile marks a directory whose erasure has begun. It is made before anything else
-// changes and removed last. So after an interruption the directory is not a node any more
-// and can be erased again.
+// changes and removed last. So an interrupted erasure leaves a directory that is not a
+// node any more and can be erased again.
 const erasingFile = "p2pnode.erasing"
 
 // ErrInUse says that a node has the directory open.
 var ErrInUse = storage.ErrLocked
 
 // Erase overwrites and removes the files of a node: its database with records, ledger and
-// models, the databases that restores kept, the identity, the configuration, the task, and
-// the files of a private network. Then it removes the directory, unless there are other
-// files in it, whose names it returns. After an error or an interruption it can be called
-// again; until then [Read] refuses the directory.
+// models, the databases that restores kept, the identity, the configuration, the task,
+// and the files of a private network. Then it removes the directory, unless there are
+// other files in it; it returns their names. After an error or an interruption it can be
+// called again; until then [Read] refuses the directory.
 //
-// It refuses a directory that a node has open, with an error that wraps
-// [ErrInUse], one that holds no node, and one where a symbolic link or a
-// directory has the name of a file of the node's. It follows no link.
+// It refuses a directory that a node has open, with an error that wraps [ErrInUse], a
+// directory that holds no node, and one in which a symbolic link or a directory has the
+// name of one of the node's files. It follows no link.
 //
 // Overwritten bytes may still be on the medium: file systems that write to new blocks
 // (copy on write, journals, snapshots) and flash keep old blocks. Copies elsewhere stay,
@@ -69,12 +69,12 @@ func Erasable(dir string) error {
 	return e.root.Close()
 }
 
-// noNode is the error of a directory without a node.
+// noNode returns the error for a directory without a node.
 func noNode(dir string) error {
 	return api.WrongRequest(fmt.Errorf("node: %s holds no node; there is nothing to erase", dir))
 }
 
-// unfinished reports an error if the erasure of a directory has begun.
+// unfinished returns an error if the erasure of a directory has begun.
 func unfinished(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, erasingFile)); err != nil {
 		return nil
@@ -111,7 +111,7 @@ func (e erasure) look() error {
 		return fmt.Errorf("node: erase %s: %w", e.dir, err)
 	}
 	has := func(name string) bool { return slices.Contains(names, name) }
-	// Others have files called config.toml, too.
+	// Other programs also have files called config.toml.
 	if unfinished(e.dir) == nil && !has(StoreFile) && !(has(KeyFile) && has(ConfigFile) && has(TaskFile)) {
 		return noNode(e.dir)
 	}
@@ -128,7 +128,7 @@ func (e erasure) look() error {
 	return nil
 }
 
-// Run overwrites everything before it removes anything.
+// run overwrites all files before it removes any.
 func (e erasure) run() error {
 	if err := e.mark(); err != nil {
 		return err
@@ -153,7 +153,8 @@ func (e erasure) run() error {
 	return errors.Join(e.sync(), e.root.Remove(erasingFile), e.sync())
 }
 
-// forgetSums erases what a committee's member must not lose, and removes the results.
+// forgetSums erases the secrets that a member of a committee keeps, and removes the
+// results of private sums.
 func (e erasure) forgetSums() error {
 	err := summing.Forget(filepath.Join(e.dir, CommitteeDir))
 	return errors.Join(err, e.root.RemoveAll(CommitteeDir), e.root.RemoveAll(ResultsDir))
@@ -185,7 +186,7 @@ func (e erasure) overwrite(name string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// zeros is an endless file of them.
+// zeros is a file with an endless number of zeros.
 type zeros struct{}
 
 // Read implements [io.Reader].
@@ -203,7 +204,8 @@ func (e erasure) sync() error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// leave removes the directory if it is empty. Where a file system is mounted, it may stay.
+// leave removes the directory if it is empty, and else lists what is left in it. A
+// directory that is a mount point may stay.
 func (e erasure) leave() (left []string, err error) {
 	entries, err := fs.ReadDir(e.root.FS(), ".")
 	if err != nil {
@@ -233,11 +235,11 @@ func (e erasure) files() ([]string, error) {
 	return names, err
 }
 
-// temporary matches the files that a crash of doctor, or of the writing of a file, may
-// leave.
+// temporary matches the names of files that may be left when the command doctor, or the
+// writing of a file, is interrupted.
 var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.)[0-9]+$`)
 
-// IsOwn reports whether a file of this name in a data directory is the node's.
+// IsOwn reports whether a file with this name in a data directory belongs to the node.
 func IsOwn(name string) bool {
 	switch name {
 	case KeyFile, ConfigFile, TaskFile, CatalogueFile, SocketFile, TokensFile, networkKeyFile, PrivateFile, membersFile:

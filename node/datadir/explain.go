@@ -11,8 +11,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// Explanation is what the nodes of a task publish, to whom, how often and at what price.
-// The numbers are those by which a node of this configuration runs.
+// Explanation says what the nodes of a task publish, to whom, how often and at what
+// price. A node with this configuration runs with these numbers.
 type Explanation struct {
 	Task    string `json:"task"`
 	Network string `json:"network"`
@@ -20,18 +20,19 @@ type Explanation struct {
 	Loss    string `json:"loss"`
 	Target  string `json:"target"`
 
-	Columns int `json:"columns"` // that a row has beside the target
+	Columns int `json:"columns"` // of a row, without the target
 	Weights int `json:"weights"` // of a model
 
 	Releases *ExplainedReleases `json:"releases"` // nil: there are none
 	Sums     *ExplainedSums     `json:"sums"`     // nil: there are none
 
-	// Of each record, for its whole life. Unbounded: nothing is promised.
+	// The following hold for each record, for its whole life. Unbounded means that
+	// nothing is promised.
 	Epsilon    float64            `json:"epsilon"`
 	Delta      float64            `json:"delta"`
 	Excess     float64            `json:"excess"` // how often others learn more than epsilon allows, at most
 	Unbounded  bool               `json:"unbounded"`
-	Obfuscated bool               `json:"obfuscated"` // which is why
+	Obfuscated bool               `json:"obfuscated"` // the reason why nothing is promised
 	Noise      string             `json:"noise"`
 	Accounting string             `json:"accounting"`
 	Pace       string             `json:"pace"`
@@ -40,24 +41,24 @@ type Explanation struct {
 
 // ExplainedReleases are the models that a node sends to its neighbours.
 type ExplainedReleases struct {
-	Count   int     `json:"count"`   // of each cohort; 0: no limit
-	Share   float64 `json:"share"`   // of the budget that the first costs
-	Seconds float64 `json:"seconds"` // between two: the mean, or of learners in rounds the longest
+	Count   int     `json:"count"`   // how many a cohort can pay for; 0: no limit
+	Share   float64 `json:"share"`   // the share of the budget that the first one costs
+	Seconds float64 `json:"seconds"` // the time between two: the mean, or for learners in rounds the longest
 	Rounds  bool    `json:"rounds"`
-	Ends    bool    `json:"ends"`  // with so many rounds of all nodes, whatever records come
-	Free    bool    `json:"free"`  // messages after the last release cost nothing and go on
-	Bytes   int     `json:"bytes"` // of a message
+	Ends    bool    `json:"ends"`  // it ends after a number of rounds of all nodes, whatever records come
+	Free    bool    `json:"free"`  // messages after the last release cost nothing and continue
+	Bytes   int     `json:"bytes"` // size of a message
 	// Neighbours is how many a node looks for; it accepts twice as many.
 	Neighbours int     `json:"neighbours"`
-	Rule       string  `json:"rule"`    // of the graph
-	Servers    int     `json:"servers"` // to whom alone a node sends; 0: to neighbours
-	Noise      float64 `json:"noise"`   // standard deviation, in units of the most that one record adds; 0: none
-	Cohort     int     `json:"cohort"`  // records that share a budget
+	Rule       string  `json:"rule"`    // how the graph is made
+	Servers    int     `json:"servers"` // how many servers a node sends to, and to nobody else; 0: it sends to neighbours
+	Noise      float64 `json:"noise"`   // standard deviation, in units of the most that one record can add; 0: none
+	Cohort     int     `json:"cohort"`  // how many records share a budget
 }
 
 // ExplainedSums are the private sums of a task.
 type ExplainedSums struct {
-	Share        float64           `json:"share"` // of each record's budget
+	Share        float64           `json:"share"` // of each record's budget that the sums may spend
 	Committee    []string          `json:"committee"`
 	Colluding    int               `json:"colluding"`
 	Epochs       int               `json:"epochs"`
@@ -72,15 +73,15 @@ type ExplainedRecipe struct {
 	Kind   string  `json:"kind"`
 	Share  float64 `json:"share"`
 	Rounds int     `json:"rounds"`
-	// Numbers is how many are added up, and Bytes the size of an upload; 0: the
-	// catalogue of the task says it, which is not at hand.
+	// Numbers is how many numbers are added up, and Bytes the size of an upload; 0: they
+	// depend on the task's catalogue, which is not at hand.
 	Numbers int `json:"numbers"`
 	Bytes   int `json:"bytes"`
 }
 
-// Explain works out what nodes of a valid task with this configuration do. The catalogue
-// is that of the task's key; without it the size of sums over keys is left out. If c leaves
-// the accounting open, it is what suits the noise, as [Make] has it.
+// Explain works out what nodes of a valid task with this configuration do. catalogue is
+// that of the task's key; without it the size of sums over keys is left out. If c leaves
+// the accounting open, Explain chooses the one that suits the noise, as [Make] does.
 func Explain(t *learner.Task, c Config, catalogue *learner.Catalogue) (Explanation, error) {
 	if c.Accounting == "" {
 		if err := c.openAccounting(t); err != nil {
@@ -166,7 +167,7 @@ func (e *Explanation) sums(t *learner.Task, catalogue *learner.Catalogue) {
 	plan, err := Plan(t, cmp.Or(catalogue, t.Hashed()))
 	for i, r := range s.Recipes {
 		told := ExplainedRecipe{Kind: r.Kind, Share: r.Share}
-		if err == nil { // else there is no catalogue
+		if err == nil { // otherwise the catalogue is missing
 			told.Rounds, told.Numbers = plan.Recipe(i).Rounds(), plan.Recipe(i).Dimension()
 			if sum, err := plan.Sum(i, 0, 0); err == nil {
 				told.Bytes = sum.EntrySize() + 8*sum.Dimension
@@ -176,7 +177,7 @@ func (e *Explanation) sums(t *learner.Task, catalogue *learner.Catalogue) {
 	}
 }
 
-// Lasts is how many seconds the budget of a cohort lasts at most, if nothing is
+// Lasts returns for how many seconds at most the budget of a cohort lasts, if nothing is
 // interrupted; infinite without a limit.
 func (r *ExplainedReleases) Lasts() float64 {
 	if r.Count == 0 {

@@ -18,10 +18,12 @@ const (
 	ConfigFile = "config.toml"
 	TaskFile   = "task.toml"
 	StoreFile  = "p2pnode.db"
-	// CatalogueFile lists the keys of a task that has them, the same everywhere.
+	// CatalogueFile lists the keys of a task that has a catalogue. It is the same on
+	// every node.
 	CatalogueFile = "catalogue.csv"
-	// ResultsDir has what private sums told, which is public; CommitteeDir what a member
-	// of their committee must never lose, show or put back: it belongs in no backup.
+	// ResultsDir holds the results of private sums, which are public. CommitteeDir holds
+	// what a member of their committee must never lose, show or restore: it belongs in no
+	// backup.
 	ResultsDir   = "sums"
 	CommitteeDir = "committee"
 )
@@ -38,7 +40,7 @@ func makeDir(dir string, files []dirFile) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("node: make the data directory: %w", err)
 	}
-	var made []string // in order
+	var made []string // in the order in which they were made
 	if missing != nil {
 		made = append(made, dir)
 	}
@@ -55,8 +57,8 @@ func makeDir(dir string, files []dirFile) (err error) {
 	return nil
 }
 
-// noOrphan refuses a directory with a database and no identity: another identity
-// could not use it.
+// noOrphan returns an error for a directory with a database and no identity: another
+// identity could not use the database.
 func noOrphan(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, StoreFile)); err != nil {
 		return nil
@@ -64,8 +66,8 @@ func noOrphan(dir string) error {
 	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, KeyFile))
 }
 
-// create writes a new file. It does not replace one that exists, because the user may keep
-// a file of her own under that name.
+// create writes a new file. It does not replace one that exists, because it may be a file
+// that the user keeps under that name.
 func create(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -80,7 +82,7 @@ func create(path string, data []byte) error {
 
 // The files of a data directory that keep strangers away; both may be missing.
 const (
-	networkKeyFile = "swarm.key"    // the network key, as libp2p's private networks have it, mode 0600
+	networkKeyFile = "swarm.key"    // the network key, in the format of libp2p's private networks, mode 0600
 	PrivateFile    = "private.toml" // the private network that was joined, and who may sign its lists
 	membersFile    = "members.toml" // its newest list
 )

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold waits until nobody else holds a directory, and keeps it until release is called
-// or the process ends.
+// hold waits until nobody else holds a directory, and then holds it until release is
+// called or the process ends.
 func hold(dir string) (release func() error, err error) {
 	d, err := os.Open(dir)
 	if err != nil {

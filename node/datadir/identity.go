@@ -12,9 +12,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
-// NewIdentity makes an identity in a new file that only its owner can read, for
-// [Make], and returns its peer ID: a task that names its servers must know them
-// before they have data directories. It fails if the file exists.
+// NewIdentity makes an identity in a new file that only its owner can read, for [Make],
+// and returns its peer ID. A task that names its servers must know their IDs before they
+// have data directories. It fails if the file exists.
 func NewIdentity(path string) (peer.ID, error) {
 	key, err := newKey()
 	if err != nil {
@@ -37,8 +37,8 @@ func NewIdentity(path string) (peer.ID, error) {
 	return id, nil
 }
 
-// PassingIdentity makes an identity that nobody keeps. It is for asking a node
-// something before there is a directory.
+// PassingIdentity makes an identity that nobody keeps. A program uses it to ask a node
+// something before it has a data directory.
 func PassingIdentity() (crypto.PrivKey, error) { return newKey() }
 
 func newKey() (crypto.PrivKey, error) {
@@ -69,7 +69,7 @@ func readKey(path string) (crypto.PrivKey, error) {
 	return key, nil
 }
 
-// relayKeyFile is the identity of a relay, in a directory of its own.
+// relayKeyFile holds the identity of a relay, in a directory of its own.
 const relayKeyFile = "relay.key"
 
 // RelayKey reads the identity of a relay, or makes one in a new directory.
@@ -91,7 +91,7 @@ func RelayKey(dir string) (key crypto.PrivKey, err error) {
 	return readKey(path)
 }
 
-// PeerOf is the peer ID of the node or the relay whose directory it is.
+// PeerOf returns the peer ID of the node or the relay that a directory holds.
 func PeerOf(dir string) (peer.ID, error) {
 	key, err := readKey(filepath.Join(dir, KeyFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -6,7 +6,8 @@ import (
 	"net/netip"
 )
 
-// checkInterface checks where the daemon offers its owner's interface over a network.
+// checkInterface checks the keys that say where the daemon offers its owner's interface
+// over a network.
 func (c *Config) checkInterface(f *faults) {
 	if err := c.checkAPIListen(); err != nil {
 		f.add("api_listen", "%w", err)

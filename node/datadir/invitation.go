@@ -19,9 +19,9 @@ import (
 	"p2pnode/node/ticket"
 )
 
-// Invitation returns the ticket of the network of a data directory, without nodes to start
-// from and without a secret. It names the network key by its fingerprint, and the network
-// that has a list of members with its authorities.
+// Invitation returns the ticket for the network of a data directory, without nodes to
+// start from and without a secret. The ticket has the fingerprint of the network key, if
+// there is one, and the name and the authorities of a network that has a list of members.
 func Invitation(dir string) (*ticket.Ticket, error) {
 	files, err := Read(dir)
 	if err != nil {
@@ -62,9 +62,9 @@ func AddKey(dir string, t *ticket.Ticket) error {
 	return err
 }
 
-// NewMember makes an identity for the bearer of a ticket, whose membership ends then, or
-// never if expires is zero. That makes the ticket a secret. The caller puts the identity
-// on the list of members.
+// NewMember makes an identity for the holder of a ticket. Its membership ends at expires,
+// or never if that is zero. The identity makes the ticket a secret. The caller puts the
+// identity on the list of members.
 func NewMember(t *ticket.Ticket, expires time.Time) (peer.ID, error) {
 	key, err := newKey()
 	if err != nil {
@@ -78,8 +78,8 @@ func NewMember(t *ticket.Ticket, expires time.Time) (peer.ID, error) {
 	return peer.IDFromPrivateKey(key)
 }
 
-// Invited returns what a ticket says of a new directory: who may speak to the node and, if
-// the ticket has one, its identity. Task and configuration are still missing.
+// Invited returns what a ticket says about a new directory: who may speak to the node
+// and, if the ticket has one, its identity. Task and configuration are still missing.
 func Invited(t *ticket.Ticket) (n New, err error) {
 	n.until = t.Expires
 	n.Private.wantKey(t.KeyPrint)
@@ -101,8 +101,9 @@ func Invited(t *ticket.Ticket) (n New, err error) {
 	return n, err
 }
 
-// Current is an error if the membership that a ticket has brought is over: no directory is made
-// with it any more. One that was made before goes on, because lists say who is a member now.
+// Current returns an error if the membership that a ticket brought has ended: no
+// directory may be made with it any more. A directory that was made before continues,
+// because the lists say who is a member now.
 func (n *New) Current(now time.Time) error {
 	if n.until.IsZero() || now.Before(n.until) {
 		return nil
@@ -110,12 +111,13 @@ func (n *New) Current(now time.Time) error {
 	return api.WrongRequest(fmt.Errorf("node: the membership in this ticket ended at %s; ask for another ticket", n.until.Format(time.RFC3339)))
 }
 
-// TakeTask reads the text of a ticket's task, which the ticket carries or names by its hash.
+// TakeTask reads the text of a ticket's task. The ticket either carries the text or names
+// it by its hash.
 func (n *New) TakeTask(t *ticket.Ticket, text []byte) error {
 	if sha256.Sum256(text) != t.TaskHash {
-		return api.WrongRequest(errors.New("node: the task is another one than the ticket names"))
+		return api.WrongRequest(errors.New("node: this is not the task that the ticket names; get the task file from the node that invites"))
 	}
-	task, err := parseWhole(text) // as the directory of the node that invites has it
+	task, err := parseWhole(text) // the text is as the inviting node's directory has it
 	if err != nil {
 		return api.WrongRequest(fmt.Errorf("node: this p2pnode cannot read the task of the ticket (%w); install the version of the node that invites", err))
 	}
@@ -130,10 +132,10 @@ func (n *New) TakeTask(t *ticket.Ticket, text []byte) error {
 	return nil
 }
 
-// Rejoin lets an existing node of a ticket's network have what the ticket brings beside
-// addresses: a network key, or the list of members to follow, from the next start of its
-// daemon. It fails if the node is of another network, or has another identity or key than
-// the ticket says.
+// Rejoin gives an existing node of a ticket's network what the ticket brings beside
+// addresses: a network key, or the list of members to follow. It takes effect when the
+// daemon starts next. It fails if the node is of another network, or has another identity
+// or key than the ticket says.
 func Rejoin(dir string, t *ticket.Ticket, n New) error {
 	files, err := Read(dir)
 	if err != nil {
@@ -152,7 +154,8 @@ func Rejoin(dir string, t *ticket.Ticket, n New) error {
 	return replaceAll(dir, lacking)
 }
 
-// otherIdentity says that a directory's node is not the one of an invitation.
+// otherIdentity returns the error for a directory whose node is not the one that was
+// invited.
 func otherIdentity(dir string) error {
 	return fmt.Errorf("node: %s holds a node with an identity of its own, and the ticket brings another one; choose another directory", dir)
 }

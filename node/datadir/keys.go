@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Key is a key of the configuration. What there is to say of keys stands at the fields of
-// [Config], and nowhere else.
+// Key is a key of the configuration. Everything that is known of a key is written at its
+// field of [Config], and nowhere else.
 type Key struct {
 	Name  string
-	About string // as a comment in the file says it
-	// Promised: it is part of what each record is promised for its whole life, so that the
-	// configuration's file alone says it.
+	About string // the comment that explains the key in the file
+	// Promised keys are part of what each record is promised for its whole life. Only the
+	// configuration's file can set them.
 	Promised bool
-	// Live: a running node takes a change up; otherwise the next start does.
+	// Live: a running node applies a change. For other keys the next start does.
 	Live  bool
 	field int
 }
@@ -33,7 +33,7 @@ func Keys() []Key {
 	return keys
 }
 
-// keyNamed is the key of a name.
+// keyNamed finds a key by its name.
 func keyNamed(name string) (Key, bool) {
 	for _, k := range Keys() {
 		if k.Name == name {
@@ -43,7 +43,7 @@ func keyNamed(name string) (Key, bool) {
 	return Key{}, false
 }
 
-// nearKey is the key that is spelled much as a name is; "" if there is none.
+// nearKey returns the key whose spelling is close to a name; "" if there is none.
 func nearKey(name string) string {
 	for _, k := range Keys() {
 		if len(name) <= len(k.Name)+1 && alike(name, k.Name) {
@@ -53,10 +53,10 @@ func nearKey(name string) string {
 	return ""
 }
 
-// Value is the key's value in a configuration.
+// Value returns the key's value in a configuration.
 func (k Key) Value(c *Config) any { return reflect.ValueOf(c).Elem().Field(k.field).Interface() }
 
-// Text is the key's value as a [Setting] has it.
+// Text returns the key's value as [Setting] writes it.
 func (k Key) Text(c *Config) string {
 	switch v := k.Value(c).(type) {
 	case []string:
@@ -75,7 +75,7 @@ func (k Key) Text(c *Config) string {
 // same reports whether two configurations agree in the key.
 func (k Key) same(a, b *Config) bool { return k.Text(a) == k.Text(b) }
 
-// set gives the key the value that a text says: lists have commas between their values.
+// set gives the key the value in a text. Lists have commas between their values.
 func (k Key) set(c *Config, text string) error {
 	field := reflect.ValueOf(c).Elem().Field(k.field)
 	switch field.Interface().(type) {
@@ -122,7 +122,8 @@ func setNumbers(field reflect.Value, text string) error {
 	return nil
 }
 
-// Reloaded is c with the live keys of a configuration that was read later, and what differs.
+// Reloaded returns c with the live keys of a configuration that was read later, and all
+// keys that differ.
 func (c *Config) Reloaded(later Config) (taken Config, changes []KeyChange) {
 	taken = *c
 	for _, k := range Keys() {
@@ -142,15 +143,15 @@ type KeyChange struct {
 	Key      string `json:"key"`
 	Before   string `json:"before"`
 	After    string `json:"after"`
-	Promised bool   `json:"promised"` // part of what records are promised
-	Live     bool   `json:"live"`     // a running node takes it up
+	Promised bool   `json:"promised"` // the key is part of what records are promised
+	Live     bool   `json:"live"`     // a running node applies the change
 }
 
 func (k Key) change(before, after *Config) KeyChange {
 	return KeyChange{k.Name, k.Text(before), k.Text(after), k.Promised, k.Live}
 }
 
-// listed are the values between commas.
+// listed splits a text at its commas.
 func listed(text string) (list []string) {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part != "" {

@@ -14,10 +14,10 @@ import (
 	"p2pnode/node/api"
 )
 
-// Join makes the node, or the relay, of a data directory a part of a private network
-// from its next start: it speaks to members only, as lists say that one of the
-// authorities has signed. Joining again replaces the authorities. A node without a
-// list of its own, nil, gets the first one from a bootstrap peer.
+// Join makes the node, or the relay, of a data directory a part of a private network from
+// its next start. From then on it speaks only to members, as the lists that an authority
+// has signed name them. Joining again replaces the authorities. list may be nil: then the
+// node gets its first list from a bootstrap peer.
 func Join(ctx context.Context, dir, name string, authorities []string, list []byte) (api.Membership, error) {
 	self, _, err := resident(dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func answers(ctx context.Context, dir string) bool {
 	return err == nil && conn.Close() == nil
 }
 
-// Membership is what a directory says of a private network.
+// Membership returns what a directory knows of its private network.
 func Membership(self peer.ID, book *members.Book) api.Membership {
 	m := api.Membership{Peer: self.String(), Network: book.Network(), Connected: []string{}}
 	for _, a := range book.Authorities() {
@@ -70,7 +70,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Describe returns for the status who may speak to the node; nil means everybody.
+// Describe returns, for the status, who may speak to the node; nil means everybody.
 func (p Private) Describe(self peer.ID) *api.Private {
 	if p.Key == nil && p.Book == nil {
 		return nil
@@ -96,10 +96,10 @@ func (p Private) Describe(self peer.ID) *api.Private {
 	return out
 }
 
-// soon is how long before the end of a membership the node's owner is told.
+// soon is how long before a membership ends the owner is warned.
 const soon = 7 * 24 * time.Hour
 
-// Problems says what keeps the node from other members, and what to do.
+// Problems says what keeps the node apart from other members, and what to do.
 func (p Private) Problems(self peer.ID, bootstrap []peer.AddrInfo, now time.Time) (out []string) {
 	if p.Book == nil {
 		return nil

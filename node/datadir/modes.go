@@ -8,14 +8,15 @@ import (
 	"runtime"
 )
 
-// What other users must not be able to do.
+// Rights that other users must not have.
 const (
 	readOrWrite fs.FileMode = 0o077
 	write       fs.FileMode = 0o022
 )
 
-// forOwner, of a path that exists, returns an error if other users have such rights to a file or a directory. harm is
-// what they can do with it; mode is what takes their rights away.
+// forOwner returns an error if other users have any of these rights to an existing file
+// or directory. harm says what they can do with the right; mode is the chmod mode that
+// takes the right away.
 func forOwner(path string, rights fs.FileMode, harm, mode string) error {
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&rights == 0 {
@@ -24,8 +25,8 @@ func forOwner(path string, rights fs.FileMode, harm, mode string) error {
 	return fmt.Errorf("node: others can "+harm+"; take their rights away with: chmod %s %s", path, mode, path)
 }
 
-// directoryForOwner checks a directory. Its files are closed to others each by itself, so
-// that it matters only whether they can be replaced.
+// directoryForOwner checks a directory. Each file in it is closed to others by itself, so
+// it only matters whether others can replace the files.
 func directoryForOwner(dir string) error {
 	return forOwner(dir, write, "change which files are in %s and could put back an old database or take another identity there", "700")
 }

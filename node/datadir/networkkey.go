@@ -36,8 +36,8 @@ func ReadNetworkKey(dir string) (NetworkKey, error) {
 	return NetworkKey{path, fingerprint(key)}, nil
 }
 
-// CreateNetworkKey gives a data directory a new network key, which takes effect at the next
-// start. It fails if there is one.
+// CreateNetworkKey gives a data directory a new network key. It takes effect at the next
+// start. It fails if the directory has a key already.
 func CreateNetworkKey(dir string) (NetworkKey, error) {
 	key := make(pnet.PSK, 32)
 	if _, err := rand.Read(key); err != nil {
@@ -46,8 +46,8 @@ func CreateNetworkKey(dir string) (NetworkKey, error) {
 	return putNetworkKey(dir, key)
 }
 
-// ImportNetworkKey gives a data directory the network key in a file, which takes effect at
-// the next start. It fails if there is another one.
+// ImportNetworkKey gives a data directory the network key in a file. It takes effect at
+// the next start. It fails if the directory has another key.
 func ImportNetworkKey(dir, from string) (NetworkKey, error) {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -75,8 +75,8 @@ func putNetworkKey(dir string, key pnet.PSK) (NetworkKey, error) {
 	return NetworkKey{filepath.Join(dir, networkKeyFile), fingerprint(key)}, replaceAll(dir, files)
 }
 
-// resident returns the peer ID of the node or relay of a data directory, and the addresses
-// that a node listens on.
+// resident returns the peer ID of the node or relay in a data directory, and the
+// addresses that a node listens on.
 func resident(dir string) (id peer.ID, listen []string, err error) {
 	key, err := readKey(filepath.Join(dir, relayKeyFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,14 +34,14 @@ type Private struct {
 	Book *members.Book // nil: none
 }
 
-// joined is the content of privateFile.
+// joined is the content of PrivateFile.
 type joined struct {
 	Network     string   `toml:"network" comment:"the private network this node has joined; it speaks to its members only"`
 	Authorities []string `toml:"authorities" comment:"the peer IDs of those who may sign the list of its members"`
 }
 
-// ReadPrivate reads what keeps strangers away from the node of a data directory.
-// Bootstrap peers may bring the first list.
+// ReadPrivate reads what keeps strangers away from the node of a data directory. If there
+// is no list of members yet, the bootstrap peers may bring the first one.
 func ReadPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.Logger) (p Private, err error) {
 	if p.Key, err = readNetworkKey(filepath.Join(dir, networkKeyFile)); err != nil {
 		return Private{}, err
@@ -63,8 +63,8 @@ func ReadPrivate(dir string, self peer.ID, bootstrap []peer.AddrInfo, log *slog.
 	return p, nil
 }
 
-// alone returns an error if a directory has the list of a private network but not the file
-// that says that the node has joined it. A node that has lost that file by accident must
+// alone returns an error if a directory has the list of a private network but not the
+// file that says that the node has joined it. A node that lost that file by accident must
 // not speak to strangers.
 func alone(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, membersFile)); errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func (j joined) open(dir string, self peer.ID, introducers []peer.ID, log *slog.
 	})
 }
 
-// trusted are the authorities.
+// trusted returns the peer IDs of the authorities.
 func (j joined) trusted() (out []peer.ID, err error) {
 	for _, text := range j.Authorities {
 		id, err := peer.Decode(text)
@@ -115,7 +115,7 @@ func (p Private) Options() []libp2p.Option {
 // Gater decides who may connect; nil: everybody.
 func (p Private) Gater() connmgr.ConnectionGater {
 	if p.Book == nil {
-		return nil // not a Book that is nil
+		return nil // an interface holding a nil *Book would not be nil
 	}
 	return p.Book
 }
@@ -142,7 +142,7 @@ func (p Private) Check(listen []string) error {
 // Member reports whether a peer may take part. Without a membership list everybody may.
 func (p Private) Member(id peer.ID) bool { return p.Book == nil || p.Book.Member(id) }
 
-// Members lists the present members of a network that has a list of them.
+// Members lists the peers that are members now, for a network that has a list of them.
 func (p Private) Members() (out []learner.ID) {
 	list := p.Book.List()
 	if list == nil {
@@ -165,8 +165,8 @@ func (p Private) Run(ctx context.Context, h host.Host, expel func()) error {
 	return p.Book.Run(ctx, h, expel)
 }
 
-// readNetworkKey reads a network key; nil means that there is none. It fails if other users
-// can read the file.
+// readNetworkKey reads a network key; nil means that there is none. It fails if other
+// users can read the file.
 func readNetworkKey(path string) (pnet.PSK, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -189,15 +189,15 @@ func readNetworkKey(path string) (pnet.PSK, error) {
 	return key, nil
 }
 
-// fingerprint tells network keys apart and gives nothing away: a key is 32 random
+// fingerprint tells network keys apart and reveals nothing about them: a key is 32 random
 // bytes.
 func fingerprint(key pnet.PSK) string {
 	sum := sha256.Sum256(append([]byte("p2pnode network key fingerprint\x00"), key...))
 	return hex.EncodeToString(sum[:8])
 }
 
-// lackingKey returns the file that gives a data directory a network key, or none if it has
-// that key. It fails if there is another one.
+// lackingKey returns the file that gives a data directory a network key. It returns none
+// if the directory has that key already, and fails if it has another one.
 func lackingKey(dir string, key pnet.PSK) ([]dirFile, error) {
 	path := filepath.Join(dir, networkKeyFile)
 	old, err := readNetworkKey(path)
@@ -213,7 +213,7 @@ func lackingKey(dir string, key pnet.PSK) ([]dirFile, error) {
 	return nil, nil
 }
 
-// readJoined reads a privateFile.
+// readJoined reads a PrivateFile.
 func readJoined(path string) (j joined, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

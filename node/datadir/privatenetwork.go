@@ -17,12 +17,12 @@ import (
 )
 
 // PrivateNetwork keeps strangers away, with a network key, a membership list, both or
-// neither. It is for a program that brings them with it and hands them to [Configure]. The
-// zero value is neither.
+// neither. It is for a program that brings these with it and passes them to [Configure].
+// The zero value has neither.
 type PrivateNetwork struct {
 	key    pnet.PSK // nil: none
 	wanted string   // the fingerprint that the key must have; "": any, or none
-	joined joined   // without a name: none
+	joined joined   // no private network if its name is empty
 	list   []byte
 }
 
@@ -36,8 +36,8 @@ func (p *PrivateNetwork) SetKey(text string) error {
 	return nil
 }
 
-// wantKey makes a network key necessary, that with this fingerprint: set here, or in the
-// directory already.
+// wantKey requires the network key with this fingerprint: it must be set here, or be in
+// the directory already.
 func (p *PrivateNetwork) wantKey(fingerprint string) { p.wanted = fingerprint }
 
 // Join sets the name of a network and the authorities that may sign its membership lists.
@@ -58,8 +58,8 @@ func (p *PrivateNetwork) Join(name string, authorities []string, list []byte) er
 	return nil
 }
 
-// List returns the list that was given to Join, or nil. The caller hands it to
-// ImportMembers of the open node, which may have a newer one by then.
+// List returns the list that was given to Join, or nil. The caller passes it to
+// ImportMembers of the open node, which may have a newer list by then.
 func (p *PrivateNetwork) List() []byte { return p.list }
 
 // Options returns the options that a host needs to speak to those who have the network key.
@@ -94,8 +94,8 @@ func (p *PrivateNetwork) files(dir string, listen []string) (files []dirFile, er
 	return append(files, more...), err
 }
 
-// Ready is an error if the network key that [PrivateNetwork.WantKey] names is neither set nor
-// in the directory, which need not exist.
+// Ready returns an error if the network key that wantKey requires is neither set nor in
+// the directory. The directory need not exist.
 func (p *PrivateNetwork) Ready(dir string) error {
 	have, err := readNetworkKey(filepath.Join(dir, networkKeyFile))
 	if err != nil {
@@ -107,13 +107,14 @@ func (p *PrivateNetwork) Ready(dir string) error {
 	return nil
 }
 
-// lacksWanted is an error unless the wanted key is set or, as have, in the directory.
+// lacksWanted returns an error unless the required key is set or is the directory's key,
+// have.
 func (p *PrivateNetwork) lacksWanted(have pnet.PSK) error {
 	switch {
 	case p.wanted == "":
 		return nil
 	case p.key != nil && fingerprint(p.key) != p.wanted:
-		return fmt.Errorf("node: the network key is another one, with the fingerprint %s; that of the network has %s", fingerprint(p.key), p.wanted)
+		return fmt.Errorf("node: this is not the key of the network: it has the fingerprint %s, and the network's key has %s; get the file from another node of the network", fingerprint(p.key), p.wanted)
 	case p.key == nil && have == nil:
 		return api.Advise(fmt.Errorf("node: this network has a network key (fingerprint %s), which the ticket does not hold", p.wanted),
 			"get the file "+networkKeyFile+" of another node over a channel nobody listens to, and say --network-key "+networkKeyFile)
@@ -123,8 +124,9 @@ func (p *PrivateNetwork) lacksWanted(have pnet.PSK) error {
 	return nil
 }
 
-// lacking returns the file that makes the node of a directory a part of the network, or
-// none if it is. It fails if the node has joined another network or has other authorities.
+// lacking returns the file that makes the node of a directory a part of the network. It
+// returns none if the node has joined it already, and fails if the node has joined
+// another network or has other authorities.
 func (j joined) lacking(dir string) ([]dirFile, error) {
 	path := filepath.Join(dir, PrivateFile)
 	have, err := readJoined(path)
@@ -142,7 +144,7 @@ func (j joined) lacking(dir string) ([]dirFile, error) {
 	return nil, nil
 }
 
-// sameSet reports whether two lists have the same members, in whatever order.
+// sameSet reports whether two lists have the same members, in any order.
 func sameSet(a, b []string) bool {
 	set := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 	return slices.Equal(set(a), set(b))

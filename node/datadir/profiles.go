@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Profile is a kind of machine, and the keys that suit it. Each can be changed afterwards.
+// Profile is a kind of machine, with the values of keys that suit it. Each value can be
+// changed afterwards.
 type Profile struct {
 	Name  string
 	About string
 	Keys  []Setting
 }
 
-// LowPower is the profile of what runs on a battery.
+// LowPower is the profile for devices that run on a battery.
 const LowPower = "lowpower"
 
 // Profiles lists the profiles.
@@ -28,7 +29,7 @@ func Profiles() []Profile {
 	}
 }
 
-// ProfileNamed returns the profile of a name.
+// ProfileNamed finds a profile by its name.
 func ProfileNamed(name string) (Profile, error) {
 	var names []string
 	for _, p := range Profiles() {
@@ -40,7 +41,7 @@ func ProfileNamed(name string) (Profile, error) {
 	return Profile{}, fmt.Errorf("config: no profile %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Use gives the keys of a profile their values.
+// Use applies the values of a profile.
 func (c *Config) Use(name string) error {
 	p, err := ProfileNamed(name)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"p2pnode/storage"
 )
 
-// restoredRound returns the round that a restored node goes on from. It is above every
-// round that the node can have released at fewer than a million a second.
+// restoredRound returns the round from which a restored node continues. It is above every
+// round that the node can have released if it released fewer than a million a second.
 func restoredRound(now time.Time) uint64 { return uint64(now.Unix()) << 20 }
 
 // NeedsRestore reports whether the database of a data directory has to be accepted
@@ -37,19 +37,20 @@ func NeedsRestore(dir string) (needs bool, err error) {
 	return s.Ledger.Contradicted() > 0, s.Close()
 }
 
-// Kept returns the names of the databases that earlier restores replaced and kept. They
-// hold records, also those deleted since.
+// Kept returns the names of the databases that earlier restores replaced and kept, and of
+// those that upgrades kept. They hold records, even those that were deleted since.
 func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir, StoreFile)) }
 
-// Restore puts a copy made by [storage.Store.Backup] in place of the database of a data
-// directory that no node has open, and returns the name the replaced one is kept
-// under. Without a copy, from empty, it accepts the database that is there. Every
-// record in it is retired: what was released after the copy was made is not known,
-// so its budget counts as spent. The records go on serving the personal model, and
-// new ones begin a new cohort. The copy must be of this node and its task.
+// Restore replaces the database of a data directory that no node has open by a copy that
+// [storage.Store.Backup] made, and returns the name under which it keeps the replaced
+// one. If from is empty, it accepts the database that is there. Every record in the
+// database is retired: it is unknown what was released after the copy was made, so the
+// records' budget counts as spent. The records still serve the personal model, and new
+// records begin a new cohort. The copy must be of this node and its task.
 //
-// confirm, unless nil, is asked before anything changes, with the number of records
-// that would be retired; an error of it ends the restore, and is returned as it is.
+// confirm, unless nil, is called before anything changes, with the number of records that
+// would be retired. If it returns an error, the restore ends and returns that error
+// unchanged.
 func Restore(dir, from string, confirm func(records int) error) (kept string, err error) {
 	files, err := Read(dir)
 	if _, noKey := os.Stat(filepath.Join(dir, KeyFile)); err != nil && from != "" && errors.Is(noKey, fs.ErrNotExist) {
@@ -86,7 +87,8 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		if err != nil {
 			return privacy.Policy{}, err
 		}
-		// A member of a committee that is put back must say nothing in the sums that it was in.
+		// A member of a committee that is restored must say nothing in the sums that it
+		// was in.
 		return s.Policy, summing.Forget(filepath.Join(dir, CommitteeDir))
 	}
 	kept, err = storage.Restore(from, path, accept, restoredRound(time.Now()))
@@ -100,11 +102,11 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	case errors.Is(err, storage.ErrDamaged):
 		err = fmt.Errorf("%w; take another backup", err)
 	}
-	return "", fmt.Errorf("node: %w", err) // which says what was restored
+	return "", fmt.Errorf("node: %w", err) // the storage error says what was restored
 }
 
-// RestoreStrands reports whether the node of a directory can take part no more once it is
-// restored; see [learner.Task.Stranded].
+// RestoreStrands reports whether the node of a directory cannot take part any more once
+// it is restored; see [learner.Task.Stranded].
 func RestoreStrands(dir string) (bool, error) {
 	t, err := ReadTask(dir)
 	if err != nil {
@@ -121,7 +123,7 @@ func RestoreStrands(dir string) (bool, error) {
 	return t.Stranded(gossip.ID(self), restoredRound(time.Now())), nil
 }
 
-// confirmed asks with the number of records of a copy.
+// confirmed calls confirm with the number of records in a copy.
 func confirmed(copied *storage.Store, confirm func(records int) error) error {
 	c, err := copied.Count()
 	if err != nil {
@@ -130,10 +132,11 @@ func confirmed(copied *storage.Store, confirm func(records int) error) error {
 	return confirm(c.Records + c.Aside)
 }
 
-// leastCopy is a lower bound on the bytes of a database: four pages of the smallest size.
+// leastCopy is a lower bound on the size of a database in bytes: four pages of the
+// smallest size.
 const leastCopy = 4 * 4096
 
-// checkCopy refuses a file that cannot be a copy.
+// checkCopy returns an error for a file that cannot be a copy of a database.
 func checkCopy(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

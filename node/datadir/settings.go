@@ -10,24 +10,25 @@ import (
 	"p2pnode/learner"
 )
 
-// Setting gives a key of the configuration a value over the one that its file says. Later
-// ones are over earlier ones.
+// Setting gives a key of the configuration a value that replaces the one in the file. A
+// later setting replaces an earlier one.
 type Setting struct {
 	Key   string
-	Value string // of a list with commas between the values
-	From  string // for people: P2PNODE_LISTEN, --set
+	Value string // lists have commas between their values
+	From  string // where it comes from, for people: P2PNODE_LISTEN, --set
 }
 
-// variablePrefix is what the names of the environment's variables begin with; the key follows in
+// variablePrefix begins the names of the environment variables. The key follows in
 // capitals.
 const variablePrefix = "P2PNODE_"
 
-// DirVariable names the data directory.
+// DirVariable is the environment variable that names the data directory.
 const DirVariable = variablePrefix + "DIR"
 
-// Environment returns the settings of an environment. One that is empty counts as not set.
-// misspelled has what to say of variables that are no key's, but nearly; others with our
-// prefix, which systems make for a service that is called p2pnode, are let be.
+// Environment returns the settings of an environment. An empty variable counts as not
+// set. misspelled lists variables whose names are close to the name of a key. Other
+// variables with our prefix are ignored: some systems set them for a service called
+// p2pnode.
 func Environment(environ []string) (settings []Setting, misspelled []Finding) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -61,21 +62,21 @@ func ParseSetting(text, from string) (Setting, error) {
 	return Setting{key, value, from}, nil
 }
 
-// configForm is what a configuration's file may say.
+// configForm describes the file of a configuration.
 func configForm() form {
 	return form{"the configuration", "leave it out; p2pnode config --help lists the keys", reflect.TypeFor[Config]()}
 }
 
-// layered is a configuration that was put together of its file and settings.
+// layered is a configuration that was put together from its file and settings.
 type layered struct {
 	tomlFile
 	task   *learner.Task
 	config Config
-	from   map[string]string // what says a key; missing: nothing does, so it is the default
+	from   map[string]string // what gave a key its value; missing: nothing did, so it is the default
 }
 
-// readConfig reads a configuration from TOML, lays settings over it and checks it against
-// the task.
+// readConfig reads a configuration from TOML, applies settings and checks the result
+// against the task.
 func readConfig(text []byte, t *learner.Task, over []Setting) *layered {
 	l := &layered{tomlFile: tomlFile{form: configForm()}, task: t, config: DefaultConfig(t), from: map[string]string{}}
 	if !l.read(text, &l.config) {
@@ -96,7 +97,7 @@ func readConfig(text []byte, t *learner.Task, over []Setting) *layered {
 	return l
 }
 
-// about is a finding about a key, where its value comes from.
+// about returns a finding about a key, with the place that gave the key its value.
 func (l *layered) about(key, text string) Finding {
 	if from := l.from[key]; from != "" && from != ConfigFile {
 		return Finding{Key: key, Text: text, From: from}
@@ -104,8 +105,8 @@ func (l *layered) about(key, text string) Finding {
 	return l.finding(key, text)
 }
 
-// lay lays a setting over what is known of its key. The promise to records is read only
-// from the file, so it does not depend on who starts the node, or from where.
+// lay applies a setting. What records are promised is read only from the file, so it
+// cannot depend on who starts the node, or from where.
 func (l *layered) lay(s Setting) {
 	k, known := keyNamed(s.Key)
 	before := l.config
@@ -125,7 +126,7 @@ func (l *layered) lay(s Setting) {
 	l.from[s.Key] = s.From
 }
 
-// quoted is a value between words.
+// quoted returns a value as it is written in the middle of a sentence.
 func quoted(value string) string {
 	if value == "" {
 		return "empty"
@@ -133,11 +134,11 @@ func quoted(value string) string {
 	return value
 }
 
-// SetFlag is where settings come from that a flag gives together with their keys.
+// SetFlag is the From of settings that the flag gives together with their keys.
 const SetFlag = "--set"
 
-// err is all that is wrong, each with where to mend it: in the named file, or at the flag or
-// the variable that says it.
+// err returns all that is wrong. Each error says where to mend it: in the named file, or
+// at the flag or the variable that gave the value.
 func (l *layered) err(file string) error {
 	all := make([]error, len(l.wrong))
 	for i, w := range l.wrong {
@@ -158,15 +159,16 @@ func (l *layered) err(file string) error {
 	return errors.Join(all...)
 }
 
-// parseConfig reads a configuration, the content of the named file, and lays settings over it.
+// parseConfig reads a configuration, the content of the named file, and applies settings.
 func parseConfig(file string, text []byte, t *learner.Task, over []Setting) (Config, error) {
 	l := readConfig(text, t, over)
 	return l.config, l.err(file)
 }
 
-// Found lays settings over a configuration from which a directory is about to be made, so
-// that they may promise what they like, but for giving up all of it. If they name a noise
-// and no accounting, that is left open, to be chosen for the noise.
+// Found applies settings to a configuration from which a directory is about to be made.
+// They may change any promise to records, because there are none yet, but they may not
+// give up the guarantee altogether. If they name a noise and no accounting, the
+// accounting is left open, to be chosen for the noise.
 func (c *Config) Found(over []Setting) error {
 	accounting := false
 	for _, s := range over {

@@ -13,13 +13,13 @@ import (
 	"p2pnode/storage"
 )
 
-// ErrOtherTask says that the directory was made for another task, which is another
+// ErrOtherTask says that the directory was made for another task, and so for another
 // network.
 var ErrOtherTask = errors.New("another task")
 
 var errOtherIdentity = errors.New("another identity")
 
-// What the store remembers of the directory it belongs to.
+// The keys under which the store remembers the directory that it belongs to.
 const (
 	networkKey = "network"
 	peerKey    = "peer"
@@ -29,12 +29,13 @@ const (
 type Store struct {
 	*storage.Store
 	Ledger *storage.Ledger
-	Policy privacy.Policy // of its releases
+	Policy privacy.Policy // of the ledger's releases
 }
 
-// OpenStore opens the database of a directory whose files were read, after checking that it
-// belongs to them, and brings it up to this version. The configuration's accounting, which
-// may have been left open, becomes the one that was settled. Close it when done.
+// OpenStore opens the database of a directory whose files were read. It checks that the
+// database belongs to them, and upgrades it to this version. If the configuration left
+// the accounting open, it is set to the one that was settled. The caller must close the
+// store.
 func OpenStore(dir string, files *Files) (*Store, error) {
 	if err := errors.Join(directoryForOwner(dir), storeForOwner(dir)); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func OpenStore(dir string, files *Files) (*Store, error) {
 	return s, nil
 }
 
-// design is what a ledger is opened with.
+// design returns the design with which the ledger is opened.
 func (f *Files) design() privacy.Design {
 	d := f.Config.Design(f.Task)
 	d.Widest = f.Task.Sums.Widest(f.Task, f.Catalogue)
@@ -85,14 +86,14 @@ func (s *Store) openLedger(dir string, files *Files) error {
 		}
 	}
 	if !files.Config.Protected() {
-		// The ledger keeps the terms of its budget, which is not used.
+		// The ledger keeps the terms of its budget, which nothing uses meanwhile.
 		s.Policy, err = unprotectedPolicy(files.Task)
 	}
 	return err
 }
 
-// claim writes into a store which task and identity it belongs to. It refuses the store of
-// another task or identity, and one that it cannot bring up to this version.
+// claim writes into a store which task and identity it belongs to. It refuses the store
+// of another task or identity, and a store that it cannot upgrade to this version.
 func (s *Store) claim(dir string, files Files) error {
 	if err := belongs(s.Store, dir, files); err != nil {
 		return err
@@ -116,8 +117,8 @@ func (s *Store) claim(dir string, files Files) error {
 	return nil
 }
 
-// belongs returns an error if the store of the named file or directory was made for another
-// task or identity: records and ledger belong to one.
+// belongs returns an error if the store of the named file or directory was made for
+// another task or identity: records and ledger belong to one task and one identity.
 func belongs(store *storage.Store, name string, files Files) error {
 	self, err := peer.IDFromPrivateKey(files.Key)
 	if err != nil {
@@ -144,8 +145,8 @@ func belongs(store *storage.Store, name string, files Files) error {
 	return nil
 }
 
-// unopened is the error for a directory whose store did not open. One that is in use says so
-// itself, and where.
+// unopened returns the error for a directory whose store did not open. The error of a
+// directory in use already says so, and where.
 func unopened(err error, dir string) error {
 	if errors.Is(err, storage.ErrLocked) {
 		return err
@@ -153,7 +154,7 @@ func unopened(err error, dir string) error {
 	return fmt.Errorf("node: open %s: %w", dir, Mend(err, dir))
 }
 
-// Mend adds to an error of a directory's store what the owner can do about it.
+// Mend adds to an error of a directory's store what the owner can do.
 func Mend(err error, dir string) error {
 	switch {
 	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):

@@ -17,8 +17,7 @@ import (
 	"p2pnode/learner"
 )
 
-// BuiltinTask returns the built-in task of that name: "movies", "linear" or
-// "clusters".
+// BuiltinTask returns the built-in task of that name: "movies", "linear" or "clusters".
 func BuiltinTask(name string) (*learner.Task, error) {
 	switch name {
 	case "movies":
@@ -31,8 +30,8 @@ func BuiltinTask(name string) (*learner.Task, error) {
 	return nil, fmt.Errorf("node: no built-in task %q (there are movies, linear and clusters); a file's name ends in .toml", name)
 }
 
-// LoadTask returns a built-in task by its name, or reads a task file, whose
-// name ends in ".toml".
+// LoadTask returns a built-in task by its name, or reads a task file. The name of a file
+// ends in ".toml".
 func LoadTask(nameOrFile string) (*learner.Task, error) {
 	text, err := TaskText(nameOrFile)
 	if err != nil {
@@ -45,7 +44,7 @@ func LoadTask(nameOrFile string) (*learner.Task, error) {
 	return t, nil
 }
 
-// TaskText is the text of a task file, or that of a built-in task.
+// TaskText returns the text of a task file, or that of a built-in task.
 func TaskText(nameOrFile string) ([]byte, error) {
 	if strings.HasSuffix(nameOrFile, ".toml") {
 		text, err := os.ReadFile(nameOrFile)
@@ -61,9 +60,9 @@ func TaskText(nameOrFile string) ([]byte, error) {
 	return FormatTask(t)
 }
 
-// ParseTask reads a task from TOML and completes it: a key that is left out has its
-// usual value, see [learner.Task.Complete]. The error has all unknown keys and all values
-// of the wrong type or outside their range, each a [Finding].
+// ParseTask reads a task from TOML and completes it: a key that is left out gets its
+// usual value, see [learner.Task.Complete]. The error lists all unknown keys and all
+// values with a wrong type or out of range, each as a [Finding].
 func ParseTask(text []byte) (*learner.Task, error) {
 	t, file := readTask(text)
 	if t != nil {
@@ -76,8 +75,8 @@ func ParseTask(text []byte) (*learner.Task, error) {
 	return nil, errors.Join(all...)
 }
 
-// parseWhole reads the task of a data directory, which FormatTask has written whole:
-// what is left out there is zero, whatever the usual values become.
+// parseWhole reads the task of a data directory. FormatTask wrote every key of it, so a
+// key that is missing there is zero, even if the usual values change.
 func parseWhole(text []byte) (*learner.Task, error) {
 	var t learner.Task
 	if err := decodeTOML(text, &t); err != nil {
@@ -89,20 +88,20 @@ func parseWhole(text []byte) (*learner.Task, error) {
 	return &t, nil
 }
 
-// FormatTask writes a task whole, as TOML that ParseTask reads back to the same task.
+// FormatTask writes a task with all its keys, as TOML. ParseTask reads the same task
+// back.
 func FormatTask(t *learner.Task) ([]byte, error) {
 	return encodeTOML(t)
 }
 
-// NetworkName is the hash that names a task's network, as 32 hexadecimal
-// digits. It covers what the nodes must agree on, and the wire version, so that
-// nodes that would not understand each other's bytes never meet. Left
-// out are the defaults that are each node's own choice and the constants of
-// the personal model, which never meets the network.
+// NetworkName returns the hash that names a task's network, as 32 hexadecimal digits. It
+// covers what the nodes must agree on, and the wire version, so that nodes that would not
+// understand each other's bytes never meet. It leaves out the defaults that each node may
+// choose for itself, and the constants of the personal model, which is never sent.
 func NetworkName(t *learner.Task) string { return networkName(t, gossip.Version) }
 
 // networkNames returns the names of a task's network under this wire version and all
-// before, because a data directory outlives them.
+// earlier ones, because a data directory outlives a version.
 func networkNames(t *learner.Task) []string {
 	names := make([]string, gossip.Version)
 	for i := range names {
@@ -111,11 +110,12 @@ func networkNames(t *learner.Task) []string {
 	return names
 }
 
-// laterVersions is how many wire versions after this one are known by their networks' names.
+// laterVersions is how many wire versions after this one are recognised by the names of
+// their networks.
 const laterVersions = 10
 
-// Version is the wire version under which a network of the task is called so: this one, one
-// before, or one of the next ten; 0 if it is none of them.
+// Version returns the wire version under which a network of the task has this name: an
+// earlier version, this one, or one of the next ten; 0 if it is none of them.
 func Version(t *learner.Task, network string) int {
 	for wire := 1; wire <= gossip.Version+laterVersions; wire++ {
 		if networkName(t, wire) == network {
@@ -130,14 +130,14 @@ func networkName(t *learner.Task, wire int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// taskHash is the whole hash whose first half is the network's name.
+// taskHash returns the hash whose first half is the network's name.
 func taskHash(t *learner.Task, wire int) [sha256.Size]byte {
 	agreed := *t
 	agreed.Local = learner.Local{}
 	agreed.Release.Epsilon, agreed.Release.Delta = 0, 0
 	agreed.Release.Releases, agreed.Release.WakeSeconds = 0, 0
-	// JSON of a struct keeps the order of its fields and writes every float
-	// with the digits that name it, so equal tasks give equal bytes.
+	// JSON keeps the order of a struct's fields and writes every float with the digits
+	// that identify it, so equal tasks give equal bytes.
 	text, err := json.Marshal(struct {
 		Wire int
 		Task learner.Task
@@ -169,8 +169,8 @@ func decodeTOML(text []byte, into any) error {
 	return err
 }
 
-// inWords says what is wrong with a value. For a wrong type it says what the value should
-// be, in words of TOML.
+// inWords says what is wrong with a value. If the type is wrong, it says in TOML's words
+// what the value should be.
 func inWords(wrong *toml.DecodeError) string {
 	text := strings.TrimPrefix(wrong.Error(), "toml: ")
 	if _, typ, found := strings.Cut(text, " of type "); found {
@@ -179,7 +179,7 @@ func inWords(wrong *toml.DecodeError) string {
 	return text
 }
 
-// mustBe says what a value of a type is in TOML; "" for types that no key has.
+// mustBe says what a value of a type looks like in TOML; "" for types that no key has.
 func mustBe(typ string) string {
 	switch typ {
 	case "bool":

@@ -10,9 +10,10 @@ import (
 	"p2pnode/learner"
 )
 
-// CheckTask reads a task file as [ParseTask] does, and says all that is wrong in it; and,
-// if nothing is, what is doubtful for a network of so many nodes with so many records
-// each, 0 where that is unknown. The task is nil if anything is wrong.
+// CheckTask reads a task file as [ParseTask] does, and returns all that is wrong in it.
+// If nothing is wrong, it returns what is doubtful for a network of that many nodes with
+// that many records each; 0 means that the number is unknown. The task is nil if anything
+// is wrong.
 func CheckTask(text []byte, nodes int, records float64) (t *learner.Task, wrong, doubtful []Finding) {
 	t, file := readTask(text)
 	if t == nil {
@@ -30,7 +31,7 @@ func CheckTask(text []byte, nodes int, records float64) (t *learner.Task, wrong,
 	return t, nil, doubtful
 }
 
-// peers checks what are to be peer IDs, which no node can do without.
+// peers checks that a list holds peer IDs, without which no node can work.
 func (f *tomlFile) peers(key string, list []string) {
 	for i, p := range list {
 		if _, err := peer.Decode(p); err != nil {
@@ -39,7 +40,7 @@ func (f *tomlFile) peers(key string, list []string) {
 	}
 }
 
-// readTask reads and completes a task file; the task is nil if anything is wrong.
+// readTask reads and completes a task file. The task is nil if anything is wrong.
 func readTask(text []byte) (*learner.Task, *tomlFile) {
 	f := &tomlFile{form: taskForm()}
 	var said learner.Task
@@ -59,7 +60,7 @@ func readTask(text []byte) (*learner.Task, *tomlFile) {
 	return whole, f
 }
 
-// taskForm is what a task file may say.
+// taskForm describes a task file.
 func taskForm() form {
 	return form{"a task", "leave it out; docs/tasks.md lists the keys", reflect.TypeFor[learner.Task]()}
 }

@@ -18,10 +18,11 @@ import (
 
 // Finding is something wrong or doubtful in a file of TOML.
 type Finding struct {
-	Line int    `json:"line"` // 0: the file does not say the key
-	Key  string `json:"key"`  // "": no key is concerned
+	Line int    `json:"line"` // 0: the key is not in the file
+	Key  string `json:"key"`  // "": the finding is not about a key
 	Text string `json:"text"` // what is wrong, and what to write
-	// From is where the value comes from if the file does not say it, as P2PNODE_LISTEN.
+	// From is where the value comes from if it is not in the file, for example
+	// P2PNODE_LISTEN.
 	From string `json:"from,omitempty"`
 }
 
@@ -37,13 +38,13 @@ func (f Finding) Error() string {
 	return text + ": " + f.Text
 }
 
-// after reports whether something wrong with a key explains what is found of it, because
-// its value was not taken.
+// after reports whether the finding f only follows from cause: the value of the key was
+// not taken because of cause.
 func (f Finding) after(cause Finding) bool {
 	return f.Key == cause.Key || strings.HasPrefix(cause.Key, f.Key+".")
 }
 
-// sortByLine puts what the file does not say last.
+// sortByLine sorts findings by line. Those about keys that are not in the file come last.
 func sortByLine(list []Finding) {
 	line := func(f Finding) int {
 		if f.Line == 0 {
@@ -54,10 +55,10 @@ func sortByLine(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int { return cmp.Compare(line(a), line(b)) })
 }
 
-// form is what a file may say.
+// form describes the keys that a file may have.
 type form struct {
-	name  string // with its article
-	other string // what to do with a key that it has not
+	name  string // the name of such a file, with its article
+	other string // what to do with a key that is unknown
 	of    reflect.Type
 }
 
@@ -65,11 +66,12 @@ type form struct {
 type tomlFile struct {
 	form  form
 	lines map[string]int // of each key
-	keys  learner.Keys   // that can be used
+	keys  learner.Keys   // those whose values can be used
 	wrong []Finding
 }
 
-// finding is one about a key, or about the table that lacks it.
+// finding returns a finding about a key. Its line is that of the key or, if the key is
+// missing, of the table that lacks it.
 func (f *tomlFile) finding(key, text string) Finding {
 	line := 0
 	for at := key; at != "" && line == 0; {
@@ -79,8 +81,8 @@ func (f *tomlFile) finding(key, text string) Finding {
 	return Finding{Line: line, Key: key, Text: text}
 }
 
-// read decodes what can be used of a file over what into holds, and notes the rest. It
-// returns false where that is nothing.
+// read decodes the usable part of a file into a value, over what the value holds already,
+// and notes what is wrong with the rest. It returns false if nothing can be used.
 func (f *tomlFile) read(text []byte, into any) bool {
 	var tables map[string]any
 	if err := toml.Unmarshal(text, &tables); err != nil {
@@ -101,7 +103,7 @@ func (f *tomlFile) read(text []byte, into any) bool {
 	return err == nil
 }
 
-// syntax is where a text stops being TOML.
+// syntax says where a text stops being TOML.
 func syntax(err error) Finding {
 	var wrong *toml.DecodeError
 	if !errors.As(err, &wrong) {
@@ -111,8 +113,8 @@ func syntax(err error) Finding {
 	return Finding{Line: line, Text: strings.TrimPrefix(wrong.Error(), "toml: ")}
 }
 
-// fit reports whether a value has the form of a type. It takes out of tables what has
-// not, and notes it.
+// fit reports whether a value fits a type. It takes what does not fit out of tables, and
+// notes it.
 func (f *tomlFile) fit(key string, value any, of reflect.Type) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -153,7 +155,7 @@ func (f *tomlFile) wrongType(key string, of reflect.Type) bool {
 }
 
 func (f *tomlFile) fitList(key string, list []any, of reflect.Type) bool {
-	if of.Elem().Kind() != reflect.Struct { // the words for a list say what is in it
+	if of.Elem().Kind() != reflect.Struct { // the message for a list names the type of its elements
 		for _, v := range list {
 			if !new(tomlFile).fit("", v, of.Elem()) {
 				return f.wrongType(key, of)
@@ -181,7 +183,7 @@ func (f *tomlFile) fitTable(key string, table map[string]any, of reflect.Type) {
 	}
 }
 
-// addKeys adds the keys of a value, and those below it.
+// addKeys adds the key of a value, and the keys below it.
 func addKeys(keys learner.Keys, key string, value any) {
 	if key != "" {
 		keys[key] = true
@@ -198,7 +200,7 @@ func addKeys(keys learner.Keys, key string, value any) {
 	}
 }
 
-// tomlField is the type of a key of a table.
+// tomlField returns the type of a key of a table.
 func tomlField(of reflect.Type, name string) (reflect.Type, bool) {
 	for i := range of.NumField() {
 		if tag, _, _ := strings.Cut(of.Field(i).Tag.Get("toml"), ","); tag == name {
@@ -208,8 +210,8 @@ func tomlField(of reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// unknown says what was perhaps meant by a key: one of the same table that is spelled much
-// the same, or the same key of another table.
+// unknown returns the message for an unknown key. It suggests a key of the same table
+// with a similar spelling, or the same key of another table.
 func (o *form) unknown(key, name string, table reflect.Type) string {
 	meant := ""
 	for i := range table.NumField() {
@@ -238,8 +240,8 @@ func (o *form) unknown(key, name string, table reflect.Type) string {
 	return "is no key of " + o.name + "; do you mean " + meant + "?"
 }
 
-// alike reports whether two words differ by one letter or two neighbouring ones swapped,
-// or one is the beginning of the other.
+// alike reports whether two words differ by one letter or by two neighbouring letters
+// that are swapped, or one begins with the other.
 func alike(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -260,15 +262,15 @@ func alike(a, b string) bool {
 	return false
 }
 
-// lineFinder finds the lines of the keys of a text.
+// lineFinder finds the lines in which the keys of a text stand.
 type lineFinder struct {
 	parser unstable.Parser
-	breaks []int          // where lines end
+	breaks []int          // the offsets at which lines end
 	lists  map[string]int // how many tables each list of tables has so far
 	lines  map[string]int
 }
 
-// linesOf says in which line each key of a text stands for the first time.
+// linesOf returns the line in which each key of a text stands first.
 func linesOf(text []byte) map[string]int {
 	f := lineFinder{lists: map[string]int{}, lines: map[string]int{}}
 	for i, c := range text {
@@ -289,7 +291,8 @@ func linesOf(text []byte) map[string]int {
 	return f.lines
 }
 
-// key notes the key of an expression in a table, and the tables it names on the way.
+// key notes the line of the key of an expression in a table, and of the tables that it
+// names on the way.
 func (f *lineFinder) key(table string, e *unstable.Node) string {
 	key := table
 	for part := e.Key(); part.Next(); {
@@ -306,7 +309,7 @@ func (f *lineFinder) key(table string, e *unstable.Node) string {
 	return key
 }
 
-// value notes what a value has inside.
+// value notes the lines of the keys inside a value.
 func (f *lineFinder) value(key string, v *unstable.Node) {
 	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array {
 		return

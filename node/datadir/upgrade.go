@@ -8,11 +8,12 @@ import (
 	"p2pnode/storage"
 )
 
-// upgrade takes the records of the first release over to today's coding, see
-// [learner.Task.FromRelease1]; those of which it cannot be told what their rows were are
-// set aside. Where that changes what coordinates mean, the models learned in them are
-// forgotten, here and, because the task's network is another too, everywhere; rounds,
-// budgets, cohorts and neighbours stay.
+// upgrade converts the records of the first release to the present coding, see
+// [learner.Task.FromRelease1]. If the row of a record cannot be known from its old
+// coordinates, the record is set aside. If the upgrade changes what coordinates mean, the
+// agent's state forgets the models that were learned in the old ones. Other nodes forget
+// them too, because the task's network is another one. Rounds, budgets, cohorts and
+// neighbours stay.
 func upgrade(s *storage.Store, t *learner.Task) error {
 	r := storage.Recode{State: func(text []byte) ([]byte, error) { return text, nil }}
 	if !t.SameAsRelease1() {
@@ -22,8 +23,8 @@ func upgrade(s *storage.Store, t *learner.Task) error {
 	return s.Upgrade(r)
 }
 
-// startAgain is the state of an agent that has forgotten every model, and goes on from
-// the same round.
+// startAgain returns the state of an agent that has forgotten every model and continues
+// from the same round.
 func startAgain(t *learner.Task, text []byte) ([]byte, error) {
 	if len(text) == 0 {
 		return text, nil

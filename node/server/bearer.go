@@ -13,27 +13,28 @@ import (
 	"p2pnode/node/tokens"
 )
 
-// The rates of requests: of each token, of those without one that may be asked all the
-// same, and of wrong tokens. The first number is by second, the second at once.
+// The rates of requests: of each token, of requests that need no token, and of requests
+// with a wrong token. The first number is how many per second, the second how many at
+// once.
 const (
 	tokenRate, tokenBurst = 200, 400
 	openRate, openBurst   = 100, 200
 	wrongRate, wrongBurst = 2, 20
 )
 
-// Bearer guards a listener that other programs, people and web pages reach: each request
-// shows a token, or a session's cookie, and names the host it means.
+// Bearer guards a listener that other programs, people and web pages can reach: each
+// request must show a token, or a session's cookie, and must name a host of this server.
 type Bearer struct {
 	tokens *tokens.Store
 	hosts  []string
 
 	open, wrong *rate.Limiter
 	mu          sync.Mutex
-	rates       map[string]*rate.Limiter // by ID of token
+	rates       map[string]*rate.Limiter // by the token's ID
 }
 
 // NewBearer returns a guard. Requests may name these hosts, with their ports, and the
-// address at which they arrive.
+// address at which the request arrives.
 func NewBearer(t *tokens.Store, hosts []string) *Bearer {
 	return &Bearer{tokens: t, hosts: hosts, rates: make(map[string]*rate.Limiter),
 		open: rate.NewLimiter(openRate, openBurst), wrong: rate.NewLimiter(wrongRate, wrongBurst)}
@@ -42,16 +43,16 @@ func NewBearer(t *tokens.Store, hosts []string) *Bearer {
 // Admit implements [Guard].
 func (b *Bearer) Admit(r *http.Request) error {
 	if !slices.ContainsFunc(b.named(r), func(h string) bool { return strings.EqualFold(h, r.Host) }) {
-		return refuse(http.StatusForbidden, "this server has no such name", "ask for the address it listens on, or name the host in the key api_hosts of config.toml")
+		return refuse(http.StatusForbidden, "the request names a host that this server does not serve", "ask for the address it listens on, or name the host in the key api_hosts of config.toml")
 	}
 	origin := r.Header.Get("Origin")
 	if origin != "" && !strings.EqualFold(origin, scheme(r)+"://"+r.Host) || http.NewCrossOriginProtection().Check(r) != nil {
-		return refuse(http.StatusForbidden, "a page of another origin asks", "only the dashboard's own pages may ask")
+		return refuse(http.StatusForbidden, "the request comes from a page of another origin", "only the dashboard's own pages may ask this server")
 	}
 	return nil
 }
 
-// named are the hosts that a request may mean.
+// named lists the hosts that a request may name.
 func (b *Bearer) named(r *http.Request) []string {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
@@ -96,9 +97,10 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 	return Asker{t.ID, b.tokens.Life(t.ID)}, nil
 }
 
-// identify finds the token of a request: the one it shows, else that of a session. Requests
-// of a session come from the dashboard's own pages: other ports of the same host are the
-// same site to a browser, and send its cookies.
+// identify finds the token of a request: the one that it shows, otherwise that of a
+// session. A request with a session must come from the dashboard's own pages: to a
+// browser other ports of the same host are the same site, so it sends them the cookies
+// too.
 func (b *Bearer) identify(r *http.Request) (t api.Token, err error) {
 	if secret, shown := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); shown {
 		if t, found := b.tokens.Find(secret); found {
@@ -118,7 +120,7 @@ func (b *Bearer) identify(r *http.Request) (t api.Token, err error) {
 	return t, refuse(http.StatusUnauthorized, "the request shows no valid token", `send the header "Authorization: Bearer TOKEN", with a token of p2pnode token new`)
 }
 
-// rate is how often a token may ask.
+// rate returns the limiter of a token.
 func (b *Bearer) rate(id string) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()

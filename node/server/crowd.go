@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// crowd is a listener with a number of places. When all are taken, a newcomer gets that of
-// the oldest connection on which nobody has shown a token: who shows none holds a place only
-// as long as nobody else wants it.
+// crowd is a listener with a number of places. When all are taken, a new connection gets
+// the place of the oldest connection on which nobody has shown a token: a connection
+// without a token keeps its place only until somebody else needs it.
 type crowd struct {
 	net.Listener
 	places int
@@ -30,10 +30,11 @@ type guest struct {
 	net.Conn
 	of   *crowd
 	gone bool
-	at   *list.Element // among the strangers; nil: a token was shown
+	at   *list.Element // its place among the strangers; nil: a token was shown
 }
 
-// Accept implements [net.Listener]. A newcomer for whom there is no place is hung up on.
+// Accept implements [net.Listener]. It closes a new connection for which there is no
+// place.
 func (c *crowd) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
@@ -43,11 +44,11 @@ func (c *crowd) Accept() (net.Conn, error) {
 		if g := c.admit(conn); g != nil {
 			return g, nil
 		}
-		_ = conn.Close() // it knows that it was hung up on
+		_ = conn.Close() // the other end sees that it is closed
 	}
 }
 
-// admit finds a place for a connection; nil: there is none.
+// admit finds a place for a connection; it returns nil if there is none.
 func (c *crowd) admit(conn net.Conn) *guest {
 	c.mu.Lock()
 	oldest := c.strangers.Front()
@@ -61,7 +62,7 @@ func (c *crowd) admit(conn net.Conn) *guest {
 	g.at = c.strangers.PushBack(g)
 	c.mu.Unlock()
 	if full {
-		_ = oldest.Value.(*guest).Close() // its client notices
+		_ = oldest.Value.(*guest).Close() // its client sees that it is closed
 	}
 	return g
 }
@@ -78,7 +79,8 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// leaveStrangers takes it from among the strangers. The caller holds of.mu.
+// leaveStrangers takes the connection out of the list of strangers. The caller holds
+// of.mu.
 func (g *guest) leaveStrangers() {
 	if g.at != nil {
 		g.of.strangers.Remove(g.at)
@@ -86,14 +88,16 @@ func (g *guest) leaveStrangers() {
 	}
 }
 
-// arrived is the key of the connection that a request came over, in its context.
+// arrived is the key, in a request's context, of the connection that the request came
+// over.
 type arrived struct{}
 
 func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, arrived{}, c)
 }
 
-// recognise keeps the place of the connection on which a request showed a token.
+// recognise makes the connection of a request keep its place, because the request has
+// shown a token.
 func recognise(r *http.Request) {
 	conn := r.Context().Value(arrived{})
 	if over, ok := conn.(*tls.Conn); ok {

@@ -7,12 +7,13 @@ import (
 	"p2pnode/node/api"
 )
 
-// Discreet guards a listener that other machines reach, of a node whose records are
-// nobody's but its owner's: status, benefit and events hold no errors on held-out records
-// there.
+// Discreet guards a listener that other machines reach, for a node whose records only its
+// owner may learn anything about: there status, benefit and events hold no errors on
+// held-out records.
 type Discreet struct{ Guard }
 
-// discreet is an owner's interface that keeps them back from who asks at such a listener.
+// discreet is an owner's interface that leaves these errors out for requests from such a
+// listener.
 type discreet struct{ api.Owner }
 
 func outside(ctx context.Context) bool {

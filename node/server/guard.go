@@ -10,26 +10,27 @@ import (
 
 // Guard says who may ask what at a listener.
 type Guard interface {
-	// Admit refuses requests before anything else of them is looked at.
+	// Admit refuses a request before anything else of it is looked at.
 	Admit(r *http.Request) error
-	// Allow refuses requests that may not do what the scope stands for, and says who asks.
+	// Allow refuses a request that may not do what the scope stands for, and returns who
+	// asks.
 	Allow(r *http.Request, scope api.Scope) (Asker, error)
 }
 
 // Asker is who makes a request.
 type Asker struct {
-	Token string          // its ID; "": the owner herself, or anybody
-	Life  context.Context // ends when that one may ask no more
+	Token string          // the ID of the token; "": the owner, or anybody
+	Life  context.Context // ends when the token may ask no more
 }
 
-// anybody asks without a token.
+// anybody is the asker without a token.
 func anybody() Asker { return Asker{Life: context.Background()} }
 
-// SocketHost is the host that requests at a socket name.
+// SocketHost is the host that requests over a socket must name.
 const SocketHost = "localhost"
 
-// Socket guards a listener that only the owner's own programs reach: they may do
-// everything. Browsers, which would say where a request comes from, do not reach it.
+// Socket guards a listener that only the owner's own programs can reach: they may do
+// everything. Browsers, which would say where a request comes from, cannot reach it.
 type Socket struct{}
 
 // Admit implements [Guard].
@@ -46,8 +47,8 @@ func (Socket) Admit(r *http.Request) error {
 // Allow implements [Guard].
 func (Socket) Allow(*http.Request, api.Scope) (Asker, error) { return anybody(), nil }
 
-// guarded is the key of a request's guard in its context, overTLS of whether it came so, and
-// asking of the ID of the token that it showed.
+// The keys of a request's context: guarded of the request's guard, overTLS of whether it
+// came over TLS, and asking of the ID of the token that it showed.
 type (
 	guarded struct{}
 	overTLS struct{}
@@ -59,7 +60,7 @@ func (s *Server) Handler(g Guard) http.Handler {
 	return http.HandlerFunc(func(client http.ResponseWriter, r *http.Request) {
 		w := &answerPieces{ResponseWriter: client, sends: r.Body != http.NoBody}
 		defer s.survive(w, r)
-		w.Header().Set("Cache-Control", "no-store") // but for the pages, which say so
+		w.Header().Set("Cache-Control", "no-store") // the pages set another value
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if err := g.Admit(r); err != nil {
 			writeProblem(w, problemOf(err))
@@ -70,8 +71,8 @@ func (s *Server) Handler(g Guard) http.Handler {
 	})
 }
 
-// survive answers a request that panicked. What was said then stays out of answer and log:
-// it may be private.
+// survive answers a request whose handling panicked. The value of the panic stays out of
+// the answer and the log, because it may be private.
 func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
 	switch said := recover(); said {
 	case nil:

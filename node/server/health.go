@@ -23,7 +23,7 @@ func routeHealth(r *routes, c Config) {
 		func(context.Context) (json.RawMessage, error) { return r.openAPI() })
 }
 
-// routePages adds what others make: metrics and pages.
+// routePages adds the answers that other packages make: metrics and pages.
 func routePages(r *routes, c Config) {
 	if c.Metrics != nil {
 		r.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, q *http.Request) {

@@ -14,18 +14,20 @@ import (
 	"p2pnode/node/api"
 )
 
-// keyColumn is the column of the owner's keys of records that come with an Idempotency-Key.
+// keyColumn is the column that holds the owner's key of each record, for records that
+// come with an Idempotency-Key.
 const keyColumn = "Idempotency-Key"
 
-// recordsInput is some records, and the key by which a retry is known.
+// recordsInput is a list of records, and the key by which a retry is recognised.
 type recordsInput struct {
 	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"the same again stores nothing twice, after a restart of the daemon too"`
 	Body api.NewRecords
 }
 
-// put stores the records together. With a key each is stored under an ID that is made of who
-// asks, the key and its place, so that a retry finds it there, in one transaction with the
-// record. Programs that choose the same keys do not replace each other's records.
+// put stores the records together. If there is an Idempotency-Key, each record is stored
+// under an ID made of who asks, the key and the record's place. The ID is stored in the
+// same transaction as the record, so a retry finds it. Two programs that choose the same
+// key do not replace each other's records, because who asks is part of the ID.
 func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.Acknowledgement], error) {
 	lines := api.Lines{From: 1, ID: in.Body.ID}
 	who, _ := ctx.Value(asking{}).(string)
@@ -56,15 +58,15 @@ type streamInput struct {
 	ID string `query:"id" doc:"the column of the owner's own keys: a record that comes again changes nothing"`
 }
 
-// mostLines is how many lines of a stream are stored together, at most; longestLine how long
-// each may be.
+// mostLines is how many lines of a stream are stored together at most. longestLine is the
+// longest allowed line in bytes.
 const (
 	mostLines   = 500
 	longestLine = 1 << 20
 )
 
-// takeStream stores lines of JSON as they come, those that wait together, and acknowledges
-// each once it is on disk. It may wait for a line for ever.
+// takeStream stores lines of JSON as they arrive. It stores all lines that wait together,
+// and acknowledges each once it is on disk. It may wait for a line for ever.
 func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner api.Recorder) error {
 	sent, begun := http.NewResponseController(w), false
 	if err := sent.EnableFullDuplex(); err != nil {
@@ -88,20 +90,20 @@ func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner a
 			err = sent.Flush()
 		}
 		if err != nil && !begun {
-			_ = sent.SetReadDeadline(time.Now().Add(restTimeout)) // it is answered, whatever else comes
+			_ = sent.SetReadDeadline(time.Now().Add(restTimeout)) // the client is answered even if it sends more
 			return err
 		}
 		if err != nil {
-			_ = sent.SetReadDeadline(time.Now()) // or the end would wait for more lines
-			panic(http.ErrAbortHandler)          // what was not acknowledged is to be sent again
+			_ = sent.SetReadDeadline(time.Now()) // otherwise the end would wait for more lines
+			panic(http.ErrAbortHandler)          // the client must send again what was not acknowledged
 		}
 		begun, lines.From = true, lines.From+len(lines.Lines)
 	}
 }
 
-// acknowledge stores lines and says what became of each.
+// acknowledge stores lines and sends what became of each.
 func acknowledge(w io.Writer, q *http.Request, lines api.Lines, owner api.Recorder) error {
-	if err := q.Context().Err(); err != nil { // the token was revoked, say
+	if err := q.Context().Err(); err != nil { // for example because the token was revoked
 		return err
 	}
 	a, err := owner.Put(q.Context(), lines)
@@ -117,10 +119,11 @@ func acknowledge(w io.Writer, q *http.Request, lines api.Lines, owner api.Record
 	return nil
 }
 
-// lineReader reads the lines that have come.
+// lineReader reads lines as they arrive.
 type lineReader struct{ *bufio.Reader }
 
-// next waits for a line, and returns it with those that have come already.
+// next waits for a line, and returns it together with the lines that have arrived
+// already.
 func (r lineReader) next() (lines []string, err error) {
 	for {
 		line, err := r.ReadSlice('\n')

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// maxSocketPath is the longest path a unix socket can have everywhere.
+// maxSocketPath is the longest path that a unix socket can have on every system.
 const maxSocketPath = 103
 
 // Listen opens the unix socket of a data directory that the caller holds. Only the user who
@@ -17,7 +17,8 @@ func Listen(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("server: the path of the socket, %s, has more than %d characters; choose a shorter data directory", path, maxSocketPath)
 	}
-	// The directory is held, so a socket that is there is left over.
+	// The caller holds the directory, so a socket in it was left behind by a process that
+	// ended.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("server: remove the old socket: %w", err)
 	}
@@ -34,8 +35,8 @@ func Listen(path string) (net.Listener, error) {
 // mostConnections is how many connections a network may hold at a time.
 const mostConnections = 256
 
-// ListenNetwork opens a listener that others than the owner's user reach; with a
-// certificate over TLS.
+// ListenNetwork opens a listener that others than the user who runs the daemon can reach.
+// With a certificate it uses TLS.
 func ListenNetwork(address string, c *tls.Certificate) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

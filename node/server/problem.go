@@ -28,12 +28,12 @@ func (problem) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
 
-// refuse is a problem of HTTP itself.
+// refuse returns a problem that HTTP itself has a status for.
 func refuse(status int, detail, hint string) error {
 	return problem{&api.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}}
 }
 
-// statuses are the statuses of errors, by kind.
+// statuses are the HTTP statuses of errors, by the kind of the error.
 var statuses = map[string]int{
 	"imported":   http.StatusConflict,
 	"changed":    http.StatusConflict,
@@ -49,7 +49,8 @@ var statuses = map[string]int{
 	"request":    http.StatusBadRequest,
 }
 
-// problemOf says what an error is in HTTP: 500 for what the node could not do.
+// problemOf returns an error as a problem of HTTP. Its status is 500 if the node failed
+// to do what was asked.
 func problemOf(err error) problem {
 	if p, ok := errors.AsType[problem](err); ok {
 		return p
@@ -63,7 +64,7 @@ func problemOf(err error) problem {
 	} else if p.Status == 0 && errors.Is(err, context.DeadlineExceeded) {
 		p.Status = http.StatusServiceUnavailable
 	} else if _, gone := errors.AsType[*net.OpError](err); p.Status == 0 && (gone || errors.Is(err, api.ErrSilent)) {
-		p.Status = http.StatusBadGateway // the daemon behind p2pnode dashboard
+		p.Status = http.StatusBadGateway // the server is p2pnode dashboard, and the daemon behind it does not answer
 	} else if p.Status == 0 {
 		p.Status = http.StatusInternalServerError
 	}
@@ -80,11 +81,11 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	}
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p.Problem) // the client has gone: nothing to tell it
+	_ = json.NewEncoder(w).Encode(p.Problem) // cannot be reported: the client has gone
 }
 
-// ours makes an error that huma found in a request a problem of ours. The values that were
-// sent are left out: they may be private, and a log may have the answer.
+// ours turns an error that huma found in a request into a problem of ours. It leaves out
+// the values that were sent: they may be private, and the answer may end up in a log.
 func ours(_ huma.Context, _ string, answer any) (any, error) {
 	e, ok := answer.(*huma.ErrorModel)
 	if !ok {

@@ -50,7 +50,7 @@ type numberInput struct {
 	Number uint64 `path:"number"`
 }
 
-// importInput is a file and how it is imported.
+// importInput is a file and the options of its import.
 type importInput struct {
 	SkipBad bool   `query:"skip_bad" doc:"leave bad lines out instead of refusing the file"`
 	Again   bool   `query:"again" doc:"import a file that was imported before; its records get a budget of their own"`
@@ -66,7 +66,7 @@ func (in *importInput) Resolve(ctx huma.Context) []error {
 	case "", "text/csv", "application/x-ndjson", "application/octet-stream":
 		return nil
 	}
-	return []error{refuse(http.StatusUnsupportedMediaType, "a file of records is text/csv or application/x-ndjson", "say so in the header Content-Type")}
+	return []error{refuse(http.StatusUnsupportedMediaType, "a file of records is text/csv or application/x-ndjson", "name one of these types in the header Content-Type")}
 }
 
 func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[api.ImportReport], error) {
@@ -82,8 +82,8 @@ func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[
 	return nil, p
 }
 
-// sendRecords sends the list while it is read, one line of JSON for each record. After an
-// error it breaks the connection, as sendBackup does.
+// sendRecords sends the list while it is being read, one line of JSON for each record.
+// After an error it breaks the connection, as sendBackup does.
 func sendRecords(w http.ResponseWriter, q *http.Request, owner api.Recorder, content bool, log *slog.Logger) error {
 	out := bufio.NewWriter(w)
 	lines, begun := json.NewEncoder(out), false
@@ -98,13 +98,14 @@ func sendRecords(w http.ResponseWriter, q *http.Request, owner api.Recorder, con
 			breakOff(q, log, "list of records broke off", err)
 		}
 	}
-	_ = out.Flush() // the client has gone: nothing to tell it
+	_ = out.Flush() // cannot be reported: the client has gone
 	return nil
 }
 
-// breakOff ends an answer that has begun so that nobody takes a part for the whole.
+// breakOff breaks the connection of an answer that has begun, so that nobody takes a part
+// for the whole.
 func breakOff(q *http.Request, log *slog.Logger, what string, err error) {
-	if q.Context().Err() == nil { // the client is still there
+	if q.Context().Err() == nil { // otherwise the client has gone, which is no error
 		log.Error(what, "error", err)
 	}
 	panic(http.ErrAbortHandler)

@@ -14,22 +14,22 @@ import (
 	"p2pnode/node/api"
 )
 
-// routes are the paths of the server and what answers them, with their description in
-// OpenAPI.
+// routes holds the paths of the server and the functions that answer them, with their
+// description in OpenAPI.
 type routes struct {
 	mux  *http.ServeMux
 	huma huma.API
 }
 
-// operation is one thing that can be asked for.
+// operation is one thing that a client can ask for.
 type operation struct {
 	route   string // method and path
 	scope   api.Scope
-	name    string // of the operation, for programs that are made from its description
+	name    string // the name of the operation in programs that are generated from the description
 	summary string
 }
 
-// maxRequest bounds the bytes of a request other than a stream of records.
+// maxRequest bounds the size in bytes of a request that is not a stream of records.
 const maxRequest = 16 << 20
 
 func newRoutes() *routes {
@@ -44,7 +44,8 @@ func newRoutes() *routes {
 	return &routes{mux, humago.New(mux, c)}
 }
 
-// ServeHTTP implements [http.Handler]. What no route answers is a problem too.
+// ServeHTTP implements [http.Handler]. A request that no route answers gets a problem
+// too.
 func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if _, pattern := r.mux.Handler(q); pattern == "" {
 		w = &unrouted{w, q.Method}
@@ -52,7 +53,7 @@ func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.mux.ServeHTTP(w, q)
 }
 
-// unrouted replaces the text with which a mux says that it has no route.
+// unrouted replaces the text that a mux writes when it has no route.
 type unrouted struct {
 	http.ResponseWriter
 	method string // of the request
@@ -71,7 +72,7 @@ func (w *unrouted) WriteHeader(status int) {
 // Write implements [http.ResponseWriter].
 func (w *unrouted) Write(p []byte) (int, error) { return len(p), nil }
 
-// document turns an operation into huma's, which asks the guard first.
+// document turns an operation into one of huma's. The operation asks the guard first.
 func (r *routes) document(o operation) huma.Operation {
 	method, path, _ := strings.Cut(o.route, " ")
 	out := huma.Operation{Method: method, Path: path, OperationID: o.name, Summary: o.summary,
@@ -96,33 +97,34 @@ func (r *routes) document(o operation) huma.Operation {
 	return out
 }
 
-// failure describes what is answered in place of what was asked for.
+// failure describes the answer to a request that failed.
 func (r *routes) failure() *huma.Response {
 	schema := r.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "")
 	return &huma.Response{Description: "What is wrong, and what to do", Content: map[string]*huma.MediaType{problemType: {Schema: schema}}}
 }
 
-// body is a request or an answer that is one JSON value.
+// body is a request or an answer that consists of one JSON value.
 type body[T any] struct{ Body T }
 
-// ask adds a question without parameters.
+// ask adds a route for a question without parameters.
 func ask[T any](r *routes, o operation, question func(context.Context) (T, error)) {
 	handle(r, o, func(ctx context.Context, _ *struct{}) (*body[T], error) { return answer(question(ctx)) })
 }
 
-// tell adds a request whose parameter is a JSON value.
+// tell adds a route for a request whose parameter is a JSON value.
 func tell[P, T any](r *routes, o operation, request func(context.Context, P) (T, error)) {
 	handle(r, o, func(ctx context.Context, in *body[P]) (*body[T], error) { return answer(request(ctx, in.Body)) })
 }
 
-// order adds a request that has no answer but that it was done.
+// order adds a route for a request whose answer only says that it was done.
 func order[P any](r *routes, o operation, request func(context.Context, P) error) {
 	handle(r, o, func(ctx context.Context, in *body[P]) (*struct{}, error) { return nil, request(ctx, in.Body) })
 }
 
 func answer[T any](v T, err error) (*body[T], error) { return &body[T]{v}, err }
 
-// handle adds a request with parameters of its own, which the tags of I describe.
+// handle adds a route for a request with parameters of its own, which the tags of I
+// describe.
 func handle[I, O any](r *routes, o operation, request func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
 	d := r.document(o)
 	for _, add := range more {
@@ -137,7 +139,8 @@ func handle[I, O any](r *routes, o operation, request func(context.Context, *I) 
 	})
 }
 
-// takes says what a request may bring that is read while it arrives.
+// takes says which media types a request's body may have; such a body is read while it
+// arrives.
 func takes(media ...string) func(*huma.Operation) {
 	content := make(map[string]*huma.MediaType)
 	for _, m := range media {
@@ -146,8 +149,8 @@ func takes(media ...string) func(*huma.Operation) {
 	return func(d *huma.Operation) { d.RequestBody = &huma.RequestBody{Required: true, Content: content} }
 }
 
-// stream adds a request whose answer is sent while it is made. An error that respond
-// returns is answered; it must not have written anything then.
+// stream adds a route for a request whose answer is sent while it is made. If respond
+// returns an error, the error is answered; respond must not have written anything then.
 func stream[I any](r *routes, o operation, media string, respond func(http.ResponseWriter, *http.Request, *I) error, more ...func(*huma.Operation)) {
 	d := r.document(o)
 	for _, add := range more {

@@ -1,6 +1,6 @@
-// Package server offers a node's owner everything over HTTP, as the paths below /v1: at the
-// socket of the data directory, and inside the process of a command. It knows what the
-// owner can ask, and nothing of how a node finds its answers.
+// Package server offers a node's owner everything over HTTP, as the paths below /v1: at
+// the socket of the data directory, and inside the process of a command. It knows what
+// the owner can ask, and does not know how a node finds its answers.
 package server
 
 import (
@@ -21,25 +21,26 @@ import (
 type Config struct {
 	Owner api.Owner
 	Log   *slog.Logger
-	// Tokens are who may ask over a network.
+	// Tokens holds the tokens of those who may ask over a network.
 	Tokens *tokens.Store
-	// URL is the address of the server on a network; "": it is on none.
+	// URL is the address of the server on a network; "": it listens on none.
 	URL string
-	// Ready says why the node takes no part in its network yet; nil: nobody asks.
+	// Ready says why the node does not take part in its network yet.
 	Ready func() error
-	// Left is called once the node has left its neighbours: then the daemon is to stop.
+	// Left is called once the node has left its neighbours. Then the daemon must stop.
 	Left func()
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
-	// Pages answers every other GET, without data of the node's; nil: there are no pages.
+	// Pages answers every other GET, without any data of the node; nil: there are no
+	// pages.
 	Pages http.Handler
 }
 
 // Server answers requests that arrive at any number of listeners.
 type Server struct {
 	config Config
-	// routes are made when the first request comes. They and their descriptions take a
-	// megabyte, which a daemon that nobody asks does without.
+	// routes are made when the first request arrives. They and their descriptions take a
+	// megabyte of memory, which a daemon that nobody asks saves.
 	routes func() *routes
 	codes  tokens.Codes
 }
@@ -52,7 +53,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// route makes the routes.
+// route makes all routes.
 func (s *Server) route() *routes {
 	r, c := newRoutes(), s.config
 	routeHealth(r, c)
@@ -68,15 +69,15 @@ func (s *Server) route() *routes {
 	return r
 }
 
-// headerTimeout bounds how long the head of a request may take, idleTimeout how long a
-// connection may do nothing.
+// headerTimeout bounds the time for the head of a request. idleTimeout bounds how long a
+// connection may be idle.
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 )
 
-// Serve answers the requests that arrive at a listener and pass its guard until ctx ends. It
-// closes the listener.
+// Serve answers the requests that arrive at a listener and pass its guard, until ctx
+// ends. It closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, g Guard) error {
 	server := &http.Server{
 		Handler:           s.Handler(g),
@@ -93,7 +94,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, g Guard) erro
 	defer context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 		defer cancel()
-		if server.Shutdown(grace) != nil { // an import that hangs, say
+		if server.Shutdown(grace) != nil { // for example because an import hangs
 			stopped <- server.Close()
 			return
 		}

@@ -13,13 +13,14 @@ import (
 // sessionLife is how long a session lasts.
 const sessionLife = 7 * 24 * time.Hour
 
-// sessionCookie begins the name of a session's cookie, which ends with the ID of its token:
-// cookies know no ports, so the daemons of one host share them.
+// sessionCookie begins the name of a session's cookie. The ID of the session's token
+// follows, because cookies do not distinguish ports, so the daemons of one host share
+// them.
 const sessionCookie = "p2pnode-session-"
 
-// sessionHeader is the header with the other half of a session's secret. A browser sends the
-// cookie to each port of the host, where somebody else's server may be; the half that
-// a page keeps stays with its origin.
+// sessionHeader is the header with the other half of a session's secret. A browser sends
+// the cookie to each port of the host, also to a port where somebody else's server
+// listens. The half that a page keeps stays with the page's origin.
 const sessionHeader = "P2pnode-Session"
 
 // mostCookies is how many cookies of a request are looked at.
@@ -55,12 +56,12 @@ type cookieInput struct {
 	Key     string `header:"P2pnode-Session" doc:"the key of the session"`
 }
 
-// cookieAnswer says that something was done, and changes a cookie.
+// cookieAnswer confirms that a request was done, and changes a cookie.
 type cookieAnswer struct {
 	SetCookie string `header:"Set-Cookie"`
 }
 
-// sessionAnswer begins a session.
+// sessionAnswer is the answer that begins a session.
 type sessionAnswer struct {
 	SetCookie string `header:"Set-Cookie"`
 	Body      api.Session
@@ -87,7 +88,7 @@ func beginSession(ctx context.Context, t *tokens.Store, codes *tokens.Codes, cod
 	return &sessionAnswer{setCookie(ctx, s.ID, s.Secret[:half], int(sessionLife.Seconds())), api.Session{Key: s.Secret[half:]}}, nil
 }
 
-// setCookie keeps half of the secret from pages, from other sites, and from the network.
+// setCookie hides half of the secret from pages, from other sites, and from the network.
 func setCookie(ctx context.Context, id, secret string, seconds int) string {
 	secure, _ := ctx.Value(overTLS{}).(bool)
 	c := http.Cookie{Name: sessionCookie + id, Value: secret, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}

@@ -8,8 +8,8 @@ import (
 	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 )
 
-// Certificate is a certificate that carries the peer ID of a node, as libp2p's own
-// connections use it: programs that know the ID know whom they talk to.
+// Certificate returns a certificate that carries the peer ID of a node, in the form that
+// libp2p's own connections use. A program that knows the ID can check whom it talks to.
 func Certificate(key crypto.PrivKey) (tls.Certificate, error) {
 	identity, err := libp2ptls.NewIdentity(key)
 	if err != nil {
@@ -19,7 +19,7 @@ func Certificate(key crypto.PrivKey) (tls.Certificate, error) {
 	return c.Certificates[0], nil
 }
 
-// overTLSWith is how a listener talks TLS. Requests are answered over HTTP/1.1, whose
+// overTLSWith returns how a listener uses TLS. Requests are answered over HTTP/1.1, whose
 // streams go both ways.
 func overTLSWith(c tls.Certificate) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c}, NextProtos: []string{"http/1.1"}}

@@ -53,20 +53,21 @@ type logsInput struct {
 	Follow bool `query:"follow" doc:"and then each as it is written"`
 }
 
-// stopping is the key of the context that ends when a server is to stop, in a request's.
+// stopping is the key, in a request's context, of the context that ends when the server
+// must stop.
 type stopping struct{}
 
-// stillHere is how often a client hears of the server while nothing happens: so both ends,
-// and what is between them, notice when the other one has gone.
+// stillHere is how often a client hears from the server while nothing happens, so that
+// both ends, and what is between them, notice when the other end has gone.
 const stillHere = 15 * time.Second
 
-// opening is how long an error may take that is answered as a problem. After it the client is
-// told that its request has been taken.
+// opening is how long an error may take to be answered as a problem. After that time the
+// client is told that its request was accepted.
 const opening = 200 * time.Millisecond
 
-// sendLive sends what happens as it does, until the client has gone or the server is to
-// stop. While nothing happens it sends nothing, which readers pass over. An error that comes
-// before anything was sent is returned.
+// sendLive sends what happens as it happens, until the client has gone or the server must
+// stop. While nothing happens it sends the text nothing, which readers skip. An error
+// that occurs before anything was sent is returned.
 func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.Context) iter.Seq2[T, error], text func(T) ([]byte, error), nothing string) error {
 	ctx, cancel := context.WithCancel(q.Context())
 	defer cancel()
@@ -83,7 +84,7 @@ func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.C
 			line, err = text(v)
 		}
 		if err != nil {
-			stop() // and nothing more is sent
+			stop() // so that nothing more is sent
 			if begun(w) {
 				panic(http.ErrAbortHandler)
 			}
@@ -96,7 +97,7 @@ func sendLive[T any](w http.ResponseWriter, q *http.Request, live func(context.C
 	return nil
 }
 
-// liveWriter sends each text at once.
+// liveWriter sends each text immediately.
 type liveWriter struct {
 	mu     sync.Mutex
 	client http.ResponseWriter
@@ -109,8 +110,9 @@ func (w *liveWriter) send(text []byte) error {
 	return errors.Join(err, http.NewResponseController(w.client).Flush())
 }
 
-// repeat begins the answer, and sends a text from time to time until ctx ends or the client
-// has gone, and calls gone then. stop waits until nothing more is sent.
+// repeat begins the answer and sends a text from time to time, until ctx ends or the
+// client has gone; in that case it calls gone. stop ends this and waits until nothing
+// more is sent.
 func (w *liveWriter) repeat(ctx context.Context, gone func(), text []byte) (stop func()) {
 	ctx, end := context.WithCancel(ctx)
 	var sending sync.WaitGroup

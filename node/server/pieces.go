@@ -11,16 +11,17 @@ import (
 )
 
 // pieceTimeout is how long a client may take to send the next piece of a request, or to
-// receive that of an answer, bodyTimeout how long to send a request that is no stream, and
-// restTimeout how long the rest of one that is answered already.
+// receive the next piece of an answer. bodyTimeout is how long it may take to send a
+// request that is not a stream. restTimeout is how long it may take to send the rest of a
+// request that was answered already.
 const (
 	pieceTimeout = 20 * time.Second
 	bodyTimeout  = 2 * time.Minute
 	restTimeout  = 5 * time.Second
 )
 
-// patient bounds the time of each piece of a request's body, and lifts the bound between
-// them: left in place it would end the request while that is answered.
+// patient bounds the time of each piece of a request's body. Between two pieces it lifts
+// the bound, which would otherwise end the request while it is being answered.
 func patient(w http.ResponseWriter, body io.ReadCloser, o *huma.Operation) io.ReadCloser {
 	p := &bodyPieces{ReadCloser: body, connection: http.NewResponseController(w)}
 	if o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil {
@@ -32,7 +33,7 @@ func patient(w http.ResponseWriter, body io.ReadCloser, o *huma.Operation) io.Re
 type bodyPieces struct {
 	io.ReadCloser
 	connection *http.ResponseController
-	end        time.Time // of the whole body; zero: none
+	end        time.Time // the deadline of the whole body; zero: none
 }
 
 // Read implements [io.Reader].
@@ -41,19 +42,19 @@ func (p *bodyPieces) Read(b []byte) (int, error) {
 	if !p.end.IsZero() && p.end.Before(until) {
 		until = p.end
 	}
-	if p.connection.SetReadDeadline(until) != nil { // a test's connection
+	if p.connection.SetReadDeadline(until) != nil { // a connection of a test has no deadlines
 		return p.ReadCloser.Read(b)
 	}
 	n, err := p.ReadCloser.Read(b)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = p.connection.SetReadDeadline(time.Time{}) // as it was just set
+		_ = p.connection.SetReadDeadline(time.Time{}) // cannot fail, since setting it just succeeded
 	}
 	return n, err
 }
 
-// answerPieces bounds the time of each piece that a client receives, and of what it still
-// sends when it is answered, which the connection reads first. It remembers whether anything
-// was sent.
+// answerPieces bounds the time of each piece of an answer that a client receives. It also
+// bounds the time for the rest of the request, which the connection reads before it
+// answers. It remembers whether any part of the answer was sent.
 type answerPieces struct {
 	http.ResponseWriter
 	sends bool // the client may send a body
@@ -69,19 +70,19 @@ func (w *answerPieces) WriteHeader(status int) {
 // Write implements [io.Writer].
 func (w *answerPieces) Write(p []byte) (int, error) {
 	w.begin()
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(pieceTimeout)) // every connection has one but a test's
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(pieceTimeout)) // only a connection of a test has no deadlines
 	return w.ResponseWriter.Write(p)
 }
 
 func (w *answerPieces) begin() {
 	if w.sends && !w.begun {
-		_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout)) // every connection has one but a test's
+		_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout)) // only a connection of a test has no deadlines
 	}
 	w.begun = true
 }
 
-// EnableFullDuplex is for [http.ResponseController]: what the client sends goes on after its
-// answer has begun.
+// EnableFullDuplex is for [http.ResponseController]: the client may go on sending after
+// the answer has begun.
 func (w *answerPieces) EnableFullDuplex() error {
 	w.sends = false
 	return http.NewResponseController(w.ResponseWriter).EnableFullDuplex()
