@@ -5,16 +5,6 @@ import (
 	"math"
 )
 
-// Calibrate returns the Gaussian mechanism with the least noise that lets a cohort take
-// part in releases releases of at most dim coordinates within b, each record clipped to
-// the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B (Balle and Wang 2018), to nine
-// digits. It is the mechanism of a [Design] with only these choices.
-func Calibrate(b Budget, clip float64, releases, dim int) (Mechanism, error) {
-	p, err := Design{Budget: b, Dimension: dim, Clip: clip, Releases: releases}.Policy()
-	m, _ := p.Next(0)
-	return m, err
-}
-
 // calibrate returns the schedule of least noise that keeps the terms. All scales are
 // searched together, and the cost of a schedule is computed as the account will compute
 // it. More noise never costs more, rounding included: as the scale grows, the clip in

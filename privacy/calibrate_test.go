@@ -6,16 +6,26 @@ import (
 	"testing"
 )
 
+// gaussianFor returns the Gaussian mechanism with the least noise that lets a cohort take
+// part in releases releases of at most dim coordinates within b, each record clipped to
+// the l2 norm clip: sigma = 2 clip sqrt(releases)/mu_B (Balle and Wang 2018), to nine
+// digits.
+func gaussianFor(b Budget, clip float64, releases, dim int) (Mechanism, error) {
+	p, err := Design{Budget: b, Dimension: dim, Clip: clip, Releases: releases}.Policy()
+	m, _ := p.Next(0)
+	return m, err
+}
+
 func mustCalibrate(t testing.TB, b Budget, clip float64, releases, dim int) Mechanism {
 	t.Helper()
-	m, err := Calibrate(b, clip, releases, dim)
+	m, err := gaussianFor(b, clip, releases, dim)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// Calibrate(b, clip, T, dim) is admitted exactly T times: each T up to 100, every
+// gaussianFor(b, clip, T, dim) is admitted exactly T times: each T up to 100, every
 // nineteenth up to 2000, another budget each time.
 func TestCalibrateIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
@@ -95,7 +105,7 @@ func TestCalibrateErrors(t *testing.T) {
 		{Budget{}, 1, 1, 1}, {good, 0, 1, 1}, {good, math.NaN(), 1, 1}, {good, 1, 0, 1}, {good, 1, -1, 1},
 		{good, 1, MaxReleases + 1, 1}, {good, 1, 1, 0}, {Budget{1e-9, 1e-300}, 1, 60000, 1000}, {good, 1e300, 1, 1},
 	} {
-		if m, err := Calibrate(c.b, c.clip, c.releases, c.dim); err == nil {
+		if m, err := gaussianFor(c.b, c.clip, c.releases, c.dim); err == nil {
 			t.Errorf("%+v is accepted: %+v", c, m)
 		}
 	}

@@ -48,12 +48,14 @@ func Example() {
 	// 100 slots, 2 numbers, 100% spent
 }
 
-func ExampleCalibrate() {
-	m, err := privacy.Calibrate(privacy.Budget{Epsilon: 1, Delta: 1e-6}, 2, 16, 30)
+func ExampleDesign_Policy_leastNoise() {
+	design := privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Clip: 2, Releases: 16, Dimension: 30}
+	policy, err := design.Policy()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	m, _ := policy.Next(0)
 	fmt.Printf("noise %.3f on the sum of gradients of norm at most %.3f; each release costs mu = %.4f\n", m.NoiseStd(), m.Clip(), m.Mu())
 	// Output: noise 67.595 on the sum of gradients of norm at most 2.000; each release costs mu = 0.0592
 }

@@ -61,10 +61,7 @@ func with(p privacy.Policy) func(*Store) (privacy.Policy, error) {
 
 func gaussian(t testing.TB, releases int) privacy.Mechanism {
 	t.Helper()
-	m, err := privacy.Calibrate(budget, 1, releases, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, _ := policyFor(t, budget, dim, releases).Next(0)
 	return m
 }
 
