@@ -136,7 +136,7 @@ func TestPhoneFetchesWhatATicketNames(t *testing.T) {
 		t.Errorf("from nobody: %v", err)
 	}
 	alone.Task = "name = 'another'"
-	if err := alone.Fetch(); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "another one than the ticket names") {
+	if err := alone.Fetch(); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "not the task that the ticket names") {
 		t.Errorf("another task: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := n.records.count(); err != nil { // from here on it is kept
+	if _, err := n.records.count(); err != nil { // from here on the count is kept up to date
 		return nil, err
 	}
 	if refused := rows.refused(); len(refused) > 0 {
@@ -57,10 +57,11 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	return agent, nil
 }
 
-// handOver is how many records an agent is given at a time.
+// handOver is how many records an agent is given in one call.
 const handOver = 4096
 
-// chunks yields records some at a time. A slice lasts until the next.
+// chunks yields records in slices of a size. A slice is valid until the next one is
+// yielded.
 func chunks(records iter.Seq[learner.Record], size int) iter.Seq[[]learner.Record] {
 	return func(yield func([]learner.Record) bool) {
 		var some []learner.Record

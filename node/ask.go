@@ -13,10 +13,10 @@ import (
 	"p2pnode/peering"
 )
 
-// askTimeout is for one request over a stream.
+// askTimeout bounds one request over a stream.
 const askTimeout = 10 * time.Second
 
-// call makes a request and takes in the answer.
+// call makes a request and handles the answer.
 func (h *neighbourhood) call(ctx context.Context, c peering.Call) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -28,13 +28,13 @@ func (h *neighbourhood) call(ctx context.Context, c peering.Call) {
 	} else if h.history.check(reply.Witness) != nil {
 		return // the loop ends the run
 	} else {
-		id, _ := peer.Decode(string(c.To.Peer)) // it was just visited
+		id, _ := peer.Decode(string(c.To.Peer)) // it is valid: the peer was just visited
 		over.Reply = replyFromWire(h.whereIs(id), reply)
 	}
 	h.posted.post(func(ctx context.Context) { h.hear(h.step(ctx, over), reply.Latest) })
 }
 
-// visit makes a request, on a connection of its own if there is none.
+// visit makes a request. It connects to the peer first if there is no connection.
 func (h *neighbourhood) visit(ctx context.Context, c peering.Call, dialled *bool) (gossip.EdgeReply, error) {
 	to, err := dialable(c.To)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *neighbourhood) visit(ctx context.Context, c peering.Call, dialled *bool
 // answer answers a peer's request.
 func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeRequest) gossip.EdgeReply {
 	if h.history.check(q.Witness) != nil {
-		<-ctx.Done() // the run ends; a refusal would cost the edge
+		<-ctx.Done() // the run ends; a refusal would end the edge
 		return gossip.EdgeReply{}
 	}
 	answered := make(chan peering.Reply, 1)
@@ -82,7 +82,7 @@ func (h *neighbourhood) answer(ctx context.Context, from peer.ID, q gossip.EdgeR
 	return gossip.EdgeReply{Reason: "not ready"}
 }
 
-// whereIs names the part of the network from which a peer that is connected speaks.
+// whereIs names the part of the network from which a connected peer speaks.
 func (h *neighbourhood) whereIs(id peer.ID) string {
 	conns := h.host.Network().ConnsToPeer(id)
 	if len(conns) == 0 {
@@ -91,9 +91,9 @@ func (h *neighbourhood) whereIs(id peer.ID) string {
 	return netOf(conns[0].RemoteMultiaddr())
 }
 
-// hear takes in the message that came with a request or an answer that made or renewed
-// an edge: by now the loop knows of the edge, or the agent would drop it as a
-// stranger's.
+// hear handles the message that came with a request or an answer that made or renewed an
+// edge. It is called when the loop knows of the edge; before that, the agent would drop
+// the message as a stranger's.
 func (h *neighbourhood) hear(out peering.Output, latest []byte) {
 	if len(out.Keeps) == 0 || len(latest) == 0 {
 		return

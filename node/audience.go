@@ -14,7 +14,8 @@ import (
 	"p2pnode/peering"
 )
 
-// waits says why nothing is released though somebody listens; "": something is.
+// waits says why nothing is released although somebody listens; "" if nothing prevents a
+// release.
 func (h *neighbourhood) waits(list []neighbour) string {
 	c, now := h.live(), time.Now()
 	var listeners []peering.Listener
@@ -46,20 +47,22 @@ func (h *neighbourhood) waits(list []neighbour) string {
 		wanted.Count, hours, count)
 }
 
-// again is when another release may be made; the zero time if that is now.
+// again returns when another release may be made; the zero time if it may be made now.
 func (h *neighbourhood) again() time.Time {
 	return h.audience.again(time.Now(), h.live().DailyReleases)
 }
 
-// listener is what is known of a neighbour that listens. The owner knows the members of her
-// private network, whom she has named as an address to start from or as a neighbour, who
-// serves the task, and who is on her local network.
+// listener returns what is known of a neighbour that listens. Known to the owner are: the
+// members of a private network, peers that the configuration names as neighbours or as
+// addresses to start from, peers that the owner added, servers of the task, and peers on
+// the local network.
 func (h *neighbourhood) listener(n neighbour, named []peer.ID, now time.Time) peering.Listener {
 	l := peering.Listener{
 		Known: h.private.Key != nil || h.private.Book != nil || slices.Contains(h.config.Only, n.Peer) || slices.Contains(h.config.Servers, n.Peer),
 	}
-	// By the clock of this run, so that a clock that is set meanwhile changes nothing. It is
-	// that of 1970 if an earlier version, which noted no age, made the edge.
+	// The age is measured by the clock of this run, so that setting the clock meanwhile
+	// changes nothing. An edge that an earlier version made has no time and counts as
+	// made in 1970.
 	l.Age = now.Sub(h.start) - n.Since
 	id, err := peer.Decode(string(n.Peer))
 	if err != nil {
@@ -77,13 +80,14 @@ func (h *neighbourhood) listener(n neighbour, named []peer.ID, now time.Time) pe
 }
 
 // nearby reports whether a connection between two addresses stays on the local network. A
-// machine with a public address alone talks to itself at that one, and a home's network
-// of IPv6 has public addresses of one /64.
+// machine that has only a public address talks to itself at that one. The IPv6 addresses
+// of a home's network are public and in one /64.
 func nearby(from, to netip.Addr) bool {
 	return from.IsLoopback() || from.IsPrivate() || from.IsLinkLocalUnicast() || crowd.OneCustomer(from, to)
 }
 
-// relayed reports whether a connection leads over a relay, whose address it has.
+// relayed reports whether a connection goes through a relay; its address then contains
+// the relay's.
 func relayed(c network.Conn) bool {
 	_, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
 	return err == nil

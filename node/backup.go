@@ -8,8 +8,8 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// Verify reads the ledger's chain and its anchor from disk again. Its errors are
-// those of [storage.Store.OpenLedger].
+// Verify reads the ledger's chain and its anchor from disk again. It fails as
+// [storage.Store.OpenLedger] does.
 func (n *Node) Verify(context.Context) (api.Verification, error) {
 	v, err := n.ledger.Verify()
 	return v, datadir.Mend(err, n.dir)
@@ -19,8 +19,8 @@ func (n *Node) Verify(context.Context) (api.Verification, error) {
 func (n *Node) Ledger(context.Context) ([]api.Line, error) { return n.ledger.Lines() }
 
 // Backup writes a consistent copy of the database: records, ledger, models and
-// neighbours, but not the identity, the configuration and the task. It may run
-// beside everything else.
+// neighbours, but not the identity, the configuration and the task. Everything else can
+// go on meanwhile.
 func (n *Node) Backup(ctx context.Context, w io.Writer) error {
 	if err := n.store.Backup(contextWriter{ctx, w}); err != nil {
 		return err

@@ -12,20 +12,22 @@ import (
 )
 
 const (
-	// benefitSeries is where the comparisons of earlier fits are kept.
+	// benefitSeries is the series in which the comparisons of earlier fits are kept.
 	benefitSeries = "benefit"
 	// fitEvery is how often a running node fits if it knows something new, so that there
-	// are comparisons also when nobody asks; fitShare is the most of its time.
+	// are comparisons even if nobody asks. fitShare is the largest share of the time that
+	// these fits may take.
 	fitEvery = time.Hour
 	fitShare = 1. / 100
-	// What is kept: the first of each hour of the last month, and before that the first of
-	// each day, but no more days than this. It takes half a megabyte at most.
+	// The points that are kept: the first of each hour of the last month and, before
+	// that, the first of each day, for at most mostDays days. They take half a megabyte
+	// at most.
 	hourly   = 30 * 24 * time.Hour
 	mostDays = 1000
 )
 
-// Benefit implements [api.Reporter]. The last point is that of the newest fit, whether it
-// will be kept or not.
+// Benefit implements [api.Reporter]. The last point is that of the newest fit, even if it
+// will not be kept.
 func (n *Node) Benefit(context.Context) ([]api.BenefitPoint, error) {
 	kept, err := n.store.Points(benefitSeries)
 	if err != nil {
@@ -43,8 +45,8 @@ func (n *Node) Benefit(context.Context) ([]api.BenefitPoint, error) {
 	return out, nil
 }
 
-// newestBenefit is the point of the newest fit that came to its end; nil: there is none, or
-// it had nothing to compare on.
+// newestBenefit returns the point of the newest fit that was finished; nil if there is
+// none, or if it had nothing to compare on.
 func (n *Node) newestBenefit() *api.BenefitPoint {
 	n.fits.mu.Lock()
 	defer n.fits.mu.Unlock()
@@ -54,7 +56,7 @@ func (n *Node) newestBenefit() *api.BenefitPoint {
 	return nil
 }
 
-// pointOf is what is kept of a fit.
+// pointOf returns the point of a fit that is kept.
 func pointOf(m *Fitted, round uint64) *api.BenefitPoint {
 	c := m.Comparison
 	if c == nil {
@@ -66,9 +68,9 @@ func pointOf(m *Fitted, round uint64) *api.BenefitPoint {
 	}
 }
 
-// comparing keeps the comparisons of a running node's fits until ctx ends, and has it fit
-// from time to time if it knows something new. A node that saves power fits only when it
-// is asked to.
+// comparing keeps the comparisons of a running node's fits until ctx ends, and begins a
+// fit from time to time if the node knows something new. A node that saves power fits
+// only when somebody asks.
 func (n *Node) comparing(ctx context.Context) error {
 	timer := time.NewTimer(fitEvery)
 	defer timer.Stop()
@@ -89,16 +91,16 @@ func (n *Node) comparing(ctx context.Context) error {
 	}
 }
 
-// fitAgain begins a fit unless the newest one knows everything.
+// fitAgain begins a fit unless the newest one knows everything already.
 func (n *Node) fitAgain(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	cancel() // the fit goes on without anybody waiting
+	cancel() // the fit continues without anybody waiting for it
 	if _, err := n.Personal(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		n.log.Warn("the personal model was not fitted", "error", err)
 	}
 }
 
-// keepBenefit keeps the newest comparison, if it is the first of its hour.
+// keepBenefit stores the newest comparison, if it is the first of its hour.
 func (n *Node) keepBenefit() error {
 	p := n.newestBenefit()
 	if p == nil || p.Time.Truncate(time.Hour).Equal(n.keptHour) {
@@ -115,8 +117,8 @@ func (n *Node) keepBenefit() error {
 	return nil
 }
 
-// thinned returns which of some points, whose times ascend, are kept no longer when the
-// last of them comes.
+// thinned returns the times of the points to drop, given all times in ascending order,
+// the newest last.
 func thinned(times []time.Time) (drop []time.Time) {
 	if len(times) == 0 {
 		return nil

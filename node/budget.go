@@ -10,11 +10,11 @@ import (
 	"p2pnode/storage"
 )
 
-// VisibleTo and notCovered are true of every node.
+// VisibleTo says who can see what a node sends. It is true of every node.
 const VisibleTo = "Anyone who joins the network can receive what this node sends, and keep it. " +
 	"What was sent is public for ever: deleting a record, stopping the node or changing the configuration does not call it back."
 
-// NotCovered is what others can find out all the same, of every node.
+// NotCovered lists what others can find out about any node despite the guarantee.
 func NotCovered() []string {
 	return []string{
 		"how many records you have, and how many of them came later than others",
@@ -24,7 +24,7 @@ func NotCovered() []string {
 	}
 }
 
-// Budget reads the ledger for the operator.
+// Budget reads the ledger for the owner.
 func (n *Node) Budget(context.Context) (api.Budget, error) {
 	cohorts, err := n.cohorts()
 	if err != nil {
@@ -77,7 +77,7 @@ func (n *Node) listeners() ([]api.Listener, error) {
 	return append([]api.Listener{}, h.Listeners...), err
 }
 
-// excess is [Budget.Excess].
+// excess returns the value of [api.Budget.Excess].
 func (n *Node) excess() (float64, error) {
 	if n.unbounded() {
 		return 1, nil
@@ -85,7 +85,7 @@ func (n *Node) excess() (float64, error) {
 	return n.policy.Excess()
 }
 
-// plan counts the steps of a committed plan; nil without one.
+// plan counts the steps of a committed plan; nil if there is no plan.
 func (n *Node) plan() *api.PlanBudget {
 	if c := n.files.Config; !c.Protected() || !c.Planned() {
 		return nil
@@ -101,7 +101,7 @@ func (n *Node) rising() bool {
 	return later.NoiseStd() < next.NoiseStd()
 }
 
-// unbounded reports whether there is or will be no guarantee.
+// unbounded reports whether there is no guarantee, or will be none.
 func (n *Node) unbounded() bool { return n.ledger.Unbounded() || !n.files.Config.Protected() }
 
 // cohorts lists the cohorts that hold training records or have paid.
@@ -114,7 +114,7 @@ func (n *Node) cohorts() ([]api.CohortBudget, error) {
 	spending := make(map[privacy.Cohort]storage.Spending)
 	for _, s := range n.ledger.Spending() {
 		spending[s.Cohort] = s
-		slots[s.Cohort] += 0 // listed even when it holds nothing
+		slots[s.Cohort] += 0 // so that it is listed even if it holds nothing
 	}
 	retired := n.ledger.Retired()
 	out := make([]api.CohortBudget, 0, len(slots))
@@ -131,7 +131,7 @@ func (n *Node) cohorts() ([]api.CohortBudget, error) {
 	return out, nil
 }
 
-// left is how many releases a cohort can still take part in, and what share of its
+// left returns how many releases a cohort can still take part in, and what share of its
 // budget the next one costs.
 func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
 	if n.stranded() != nil {
@@ -143,9 +143,9 @@ func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
 	return max(0, n.files.Config.Releases-n.ledger.Unprotected()), 0
 }
 
-// done reports whether no cohort will be released any more. Without protection
-// and without a limit there is always a next time; where nothing is released, until the
-// last private sum is here.
+// done reports whether no cohort will be released any more. Without protection and
+// without a limit, another release is always possible. If the task releases nothing, done
+// reports whether the last private sum is here.
 func (n *Node) done(cohorts []api.CohortBudget) bool {
 	if n.files.Task.Silent() {
 		return n.sums.over()

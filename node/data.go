@@ -12,22 +12,22 @@ import (
 	"p2pnode/storage"
 )
 
-// Stored is how many records there are. If they cannot be counted it is 0, and whatever
-// else is asked says why.
+// Stored returns how many records there are. If they cannot be counted it returns 0;
+// every other question then gets an error that says why.
 func (n *Node) Stored() int {
 	counts, _ := n.records.count()
 	return counts.Records
 }
 
-// listedAtOnce is how many records of a list are in memory at a time.
+// listedAtOnce is how many records of a list are in memory at the same time.
 const listedAtOnce = 1024
 
 // errEnough ends the reading of records before their end.
 var errEnough = errors.New("node: enough records")
 
-// Records yields the records and the deleted ones that keep their slots, by number. It
-// reads a few at a time, so that a long list takes little memory and a slow reader keeps
-// nobody waiting. After an error it ends.
+// Records yields the records, and the deleted ones that keep their slots, in order of
+// their numbers. It reads a few at a time, so that a long list takes little memory and a
+// slow reader makes nobody wait. After an error it ends.
 func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[api.RecordInfo, error] {
 	return func(yield func(api.RecordInfo, error) bool) {
 		for from, more := learner.Seq(0), true; more; {
@@ -50,7 +50,7 @@ func (n *Node) Records(ctx context.Context, content bool) iter.Seq2[api.RecordIn
 	}
 }
 
-// RecordsFrom is Records with content, of at most count records from a number on.
+// RecordsFrom is Records with content, for at most count records from a number on.
 func (n *Node) RecordsFrom(_ context.Context, number uint64, count int) ([]api.RecordInfo, error) {
 	return n.describeRecords(learner.Seq(number), count, true)
 }
@@ -91,7 +91,7 @@ func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]api
 	return out, n.addWritten(out)
 }
 
-// addWritten adds what the owner wrote to records in order.
+// addWritten adds what the owner wrote to a list of records, which must be in order.
 func (n *Node) addWritten(list []api.RecordInfo) error {
 	if len(list) == 0 {
 		return nil
@@ -116,7 +116,8 @@ func (n *Node) addWritten(list []api.RecordInfo) error {
 	})
 }
 
-// finder finds records of a list by numbers that ascend; nil: it is not there.
+// finder returns a function that finds records of a list by number. It must be called
+// with ascending numbers, and returns nil if the record is not in the list.
 func finder(list []api.RecordInfo) func(learner.Seq) *api.RecordInfo {
 	return func(q learner.Seq) *api.RecordInfo {
 		for len(list) > 0 && list[0].Number < q {
@@ -129,7 +130,7 @@ func finder(list []api.RecordInfo) func(learner.Seq) *api.RecordInfo {
 	}
 }
 
-// named gives the numbers that are not 0 their names.
+// named returns the numbers of x that are not 0, with their names.
 func named(names []string, x []float64) []api.Coordinate {
 	out := []api.Coordinate{}
 	for i, v := range x {
@@ -140,10 +141,10 @@ func named(names []string, x []float64) []api.Coordinate {
 	return out
 }
 
-// Delete erases the content of records, given by their numbers, all or none. The
-// personal model that knew them is dropped; what was released stays public. Their
-// slots stay, empty, because the number of slots is public. It fails with
-// [storage.ErrNoRecord] if one is not there or was deleted before. For many of them see
+// Delete erases the content of records, given by their numbers, all or none. It drops the
+// personal model that knew them; what was released stays public. The records' slots stay,
+// empty, because the number of slots is public. It fails with [storage.ErrNoRecord] if a
+// record is not there or was deleted before. If there are many, see
 // [storage.Store.DeleteRecords].
 func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	n.storing.Lock()
@@ -160,7 +161,7 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
 	if err != nil {
-		n.records.forget() // whatever was deleted
+		n.records.forget() // it is unknown which were deleted
 	} else {
 		n.records.drop(drop)
 	}
@@ -170,7 +171,7 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	}
 	n.diary.Gather(api.Event{Kind: api.EventDeleted, Text: "records deleted", Records: len(drop)})
 	if s := n.current(); s != nil {
-		return s.records(nil, drop) // after the last run the next one reads what is stored
+		return s.records(nil, drop) // without a session, the next run reads what is stored
 	}
 	return nil
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Defect is a panic as an error. Beside what the panic itself says it has none of the
-// values that functions were handed, as the runtime's text of a stack has: they may be
-// a record's.
+// Defect is a panic as an error. Except for what the panic itself says, it contains no
+// values that functions were called with: the runtime's text of a stack does, and they
+// may be a record's.
 type Defect struct {
 	Said  any
-	Stack []string // functions and lines, the innermost first
+	Stack []string // functions and lines, innermost first
 }
 
-// shownFrames is how much of the stack the error's text has: enough for a report, and
+// shownFrames is how much of the stack the error's text shows: enough for a report, and
 // not too much for a dialog.
 const shownFrames = 4
 
@@ -24,8 +24,8 @@ func (d *Defect) Error() string {
 	return fmt.Sprintf("%v (%s)", d.Said, strings.Join(d.Stack[:min(shownFrames, len(d.Stack))], " < "))
 }
 
-// NewDefect makes an error of what was recovered. It is called by the deferred function,
-// or one that that calls, while the panic's stack is there.
+// NewDefect turns a recovered value into an error. The deferred function must call it,
+// directly or through another function, while the panic's stack is still there.
 func NewDefect(recovered any) *Defect {
 	d := &Defect{Said: recovered}
 	pcs := make([]uintptr, 64)

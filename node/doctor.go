@@ -29,19 +29,21 @@ import (
 )
 
 const (
-	// checkTimeout bounds the try to reach a bootstrap peer.
+	// checkTimeout bounds the attempts to reach the bootstrap peers, and those to reach
+	// the committee.
 	checkTimeout = 5 * time.Second
-	// clockTolerance is the difference between clocks that is not reported.
+	// clockTolerance is the largest difference between clocks that is not reported.
 	clockTolerance = time.Minute
-	// lowDisk is when a disk counts as nearly full, in bytes.
+	// lowDisk is how many bytes are free when a disk counts as nearly full.
 	lowDisk = 64 << 20
 )
 
-// Doctor finds out whether the node can be reached. It tries the bootstrap peers,
-// those of the configuration and those added, for at most 5 s: whether they are, or can
-// be, connected, and take part in the task. Of a node at rest it checks what can be
-// checked: whether its addresses are free, and whether anything answers at those of
-// the bootstrap peers.
+// Doctor finds out whether the node can be reached. It tries the bootstrap peers, those
+// of the configuration and those that were added: whether they are connected or can be,
+// and take part in the task. Then it tries the members of the committee, if the task has
+// one. Each of the two takes at most 5 s. For a node that is not running it checks what
+// it can: whether its addresses are free, and whether anything answers at those of the
+// bootstrap peers.
 func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	c := n.files.Config
 	d := api.Diagnosis{
@@ -74,8 +76,8 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	return d, nil
 }
 
-// checkCommittee tries all members of the committee at the same time; s is nil for a node at
-// rest, which knows no addresses of theirs.
+// checkCommittee tries all members of the committee at the same time. s is nil if the
+// node is not running; then it knows no addresses of the members.
 func (n *Node) checkCommittee(ctx context.Context, s *session) []api.MemberCheck {
 	out := []api.MemberCheck{}
 	if n.sums == nil || s == nil {
@@ -106,7 +108,8 @@ func (n *Node) checkCommittee(ctx context.Context, s *session) []api.MemberCheck
 	return out
 }
 
-// committeeProblems says what is wrong with the committee, and with this node as a member.
+// committeeProblems says what is wrong with the committee, and with this node if it is a
+// member.
 func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
 	if n.sums == nil {
 		return nil
@@ -118,7 +121,7 @@ func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s): have it run; a private sum opens only when all members are there", strings.Join(why[reason], ", "), reason))
+		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s): ask its owner to run it; a private sum opens only when all members are there", strings.Join(why[reason], ", "), reason))
 	}
 	if !n.sums.member {
 		return problems
@@ -153,7 +156,7 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 	return out
 }
 
-// errStrange is why a peer that is reached is of no use.
+// errStrange says why a peer that answers is of no use.
 var errStrange = errors.New("it takes no part in this task: it has another " + datadir.TaskFile + ", or is no p2pnode")
 
 // serves reports whether the node can start from a peer.
@@ -164,24 +167,24 @@ func (s *session) serves(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	return s.strange(ctx, p.ID, n)
 }
 
-// connects reports whether the node is connected to a peer, or now can be.
+// connects reports whether the node is connected to a peer or can connect now.
 func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 	if s.host.Network().Connectedness(p.ID) == network.Connected {
 		return nil
 	}
 	err := s.host.Connect(ctx, p)
 	if earlier := s.discovery.Failure(p.ID); errors.Is(err, swarm.ErrDialBackoff) && earlier != nil {
-		return earlier // this try was none
+		return earlier // nothing was tried just now
 	}
 	return err
 }
 
-// introduction is how long a peer may take to say that it takes part in the task: one
+// introduction is how long a peer may take to say that it takes part in the task: a peer
 // that has just started can be called before it says so.
 const introduction = 3 * time.Second
 
-// strange is an error if a peer says what it takes part in, and this task is none of it. A
-// connection may be there before the peer has said anything.
+// strange returns an error if a peer says in which tasks it takes part, and this task is
+// not one of them. A connection may exist before the peer has said anything.
 func (s *session) strange(ctx context.Context, id peer.ID, n *Node) error {
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
@@ -233,8 +236,8 @@ func answers(ctx context.Context, p peer.AddrInfo) error {
 	return errors.Join(failed...)
 }
 
-// behindFiles returns by how many seconds the clock is behind the newest file of the
-// directory.
+// behindFiles returns by how many seconds the clock is behind the time of the database
+// file.
 func (n *Node) behindFiles(now time.Time) float64 {
 	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
 	if err != nil || info.ModTime().Sub(now) < clockTolerance {
@@ -243,7 +246,7 @@ func (n *Node) behindFiles(now time.Time) float64 {
 	return info.ModTime().Sub(now).Seconds()
 }
 
-// writeProblem tries to write where the node keeps its data.
+// writeProblem checks whether the node can write to its directory.
 func (n *Node) writeProblem() []string {
 	f, err := os.CreateTemp(n.dir, "doctor-*")
 	if err == nil {
@@ -256,7 +259,7 @@ func (n *Node) writeProblem() []string {
 	return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
 }
 
-// judge adds what to do to a diagnosis.
+// judge adds to a diagnosis what the owner should do.
 func judge(d *api.Diagnosis, c datadir.Config) {
 	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
 	if d.Clock > 0 {

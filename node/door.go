@@ -12,14 +12,14 @@ import (
 )
 
 // door is the only way from records to anything public. Its pure half (sums, noise, the
-// filter) is package privacy; this is the durable half. It works in two steps: pay, then
-// draw the noise. The loop commits the agent's message before it publishes it.
+// filter) is package privacy; this is the durable half. It pays first, and then draws the
+// noise. The loop commits the agent's message before it publishes it.
 type door struct {
 	ledger  *storage.Ledger
 	consent bool // the owner consents to releases without a guarantee
-	limit   int  // the most of these releases; 0 is no limit
+	limit   int  // the most of these releases; 0: no limit
 
-	released, refused atomic.Uint64 // queries that were answered, and for which no budget was left
+	released, refused atomic.Uint64 // how many queries were answered, and for how many no budget was left
 }
 
 func newDoor(l *storage.Ledger, c *datadir.Config) *door {
@@ -27,8 +27,8 @@ func newDoor(l *storage.Ledger, c *datadir.Config) *door {
 }
 
 // release pays for the query, durably, and answers it. An answer without cohorts means
-// that no budget is left. After an error nothing may be released any more, because nobody
-// knows whether the debit reached the disk.
+// that no budget is left. After an error nothing may be released any more, because it is
+// unknown whether the debit reached the disk.
 func (d *door) release(q *learner.Query) (privacy.Answer, error) {
 	a, err := d.answer(q)
 	switch {
@@ -54,9 +54,8 @@ func (d *door) answer(q *learner.Query) (privacy.Answer, error) {
 
 var errNoConsent = errors.New("node: unprotected release not allowed by the configuration")
 
-// releaseUnprotected is the second door: no noise and no budget. A daemon
-// reaches it only with the operator's consent in its configuration, and the
-// ledger remembers it for ever.
+// releaseUnprotected releases without noise and without a budget. It requires the owner's
+// consent in the configuration, and the ledger keeps a note of it for ever.
 func (d *door) releaseUnprotected(q *learner.Query) (privacy.Answer, error) {
 	if !d.consent {
 		return privacy.Answer{}, errNoConsent

@@ -15,7 +15,7 @@ import (
 	"p2pnode/storage"
 )
 
-// edge is an edge as it is stored, and where its peer is.
+// edge is an edge as it is stored, and the addresses of its peer.
 type edge struct {
 	storage.Edge
 	addrs []multiaddr.Multiaddr
@@ -43,7 +43,7 @@ func (h *neighbourhood) carryOut(ctx context.Context, out peering.Output) {
 	}
 	if h.machine.Departure().Over {
 		select {
-		case <-h.left: // before
+		case <-h.left: // it was closed before
 		default:
 			close(h.left)
 		}
@@ -55,11 +55,11 @@ func (h *neighbourhood) carryOut(ctx context.Context, out peering.Output) {
 	}
 }
 
-// keep follows the peer of an edge, stays connected to it and remembers it.
+// keep follows the peer of an edge, stays connected to it and stores the edge.
 func (h *neighbourhood) keep(e peering.Edge) {
 	id, err := peer.Decode(string(e.Peer))
 	if err != nil {
-		return // a request or an answer came from it, so it has an ID
+		return // cannot fail: a request or an answer came from the peer, so it has an ID
 	}
 	if err := h.gossip.Follow(id); err != nil {
 		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
@@ -83,9 +83,9 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	h.remember(now)
 }
 
-// located writes down where the peer of an edge is if that was not known when the edge was
-// made, because the peer's connection came in and it had not said yet: a node that is killed
-// before its edges are renewed finds its neighbours again.
+// located stores the addresses of an edge's peer if they were unknown when the edge was
+// made, because the peer had connected to this node and had not named them yet. So a node
+// that is killed before its edges are renewed finds its neighbours again.
 func (h *neighbourhood) located(id peer.ID) {
 	e, addrs := h.edges[id], netedge.SortedAddrs(h.host.Peerstore().Addrs(id))
 	if e == nil || len(e.addrs) > 0 || len(addrs) == 0 {
@@ -95,7 +95,8 @@ func (h *neighbourhood) located(id peer.ID) {
 	h.remember(e)
 }
 
-// remember stays connected to the peer of an edge, also after a restart.
+// remember stays connected to the peer of an edge and stores the edge, so that it
+// survives a restart.
 func (h *neighbourhood) remember(e *edge) {
 	h.stayConnected()
 	if err := h.store.SaveEdge(e.Edge); err != nil {
@@ -129,7 +130,7 @@ func (h *neighbourhood) stayConnected() {
 	h.keeper.Want(want)
 }
 
-// tellLoop tells the loop to look at the edges again.
+// tellLoop makes the loop look at the edges again.
 func (h *neighbourhood) tellLoop() {
 	select {
 	case h.changed <- struct{}{}:
@@ -137,16 +138,17 @@ func (h *neighbourhood) tellLoop() {
 	}
 }
 
-// neighbour is an edge and whether models go over it.
+// neighbour is an edge, and whether models are sent over it.
 type neighbour struct {
 	peering.Edge
 	live  bool
-	since int64 // Unix seconds; 0: not known
+	since int64 // Unix seconds; 0: unknown
 }
 
 // neighbours returns the edges, sorted by peer. An edge is live while its other end is
-// subscribed to this node's models and has said what it holds of this node. Before that,
-// the directory may be an old copy, which would release again what was released already.
+// subscribed to this node's models and has said what it holds of this node. Before it has
+// said that, the directory may be an old copy, which would release again what was
+// released already.
 func (h *neighbourhood) neighbours() []neighbour {
 	var edges []peering.Edge
 	h.look(func(m *peering.Neighbourhood) { edges = m.Edges() })
@@ -161,8 +163,8 @@ func (h *neighbourhood) neighbours() []neighbour {
 	return out
 }
 
-// forAgent returns the edges as the agent takes them: none is live while nothing may be
-// released to those that listen.
+// forAgent returns the edges for the agent. None is live while nothing may be released to
+// the peers that listen.
 func (h *neighbourhood) forAgent() []learner.Edge {
 	list := h.neighbours()
 	silent := h.waits(list) != ""

@@ -25,8 +25,8 @@ func publicVector(t *learner.Task) int {
 	return 0
 }
 
-// requestFromWire takes the part of the network that the peer speaks from: a fact, where
-// its entry has claims.
+// requestFromWire converts a request. It replaces the part of the network that the entry
+// claims by the one from which the peer speaks, which is a fact.
 func requestFromWire(from peer.ID, net string, q gossip.EdgeRequest) peering.Asked {
 	q.Own.Peer = from
 	own := fromWire(q.Own)[0]
@@ -44,9 +44,9 @@ func replyFromWire(net string, r gossip.EdgeReply) peering.Reply {
 	}
 }
 
-// netOf names the part of the network in which the first public address is, or the relay that it
-// leads over: a /16 of IPv4, a /32 of IPv6. All that is in none has no name: a machine, a
-// local network, a network behind a router.
+// netOf names the part of the network in which the first public address lies, or the
+// relay through which it leads: a /16 of IPv4, a /32 of IPv6. Other addresses have no
+// name: those of this machine, of a local network, and of a network behind a router.
 func netOf(addrs ...multiaddr.Multiaddr) string {
 	for _, a := range addrs {
 		ip := crowd.Of(a)
@@ -64,13 +64,13 @@ func netOf(addrs ...multiaddr.Multiaddr) string {
 	return ""
 }
 
-// shared are the addresses of those behind a provider's router (RFC 6598).
+// shared is the range of addresses for customers behind a provider's router (RFC 6598).
 var shared = netip.MustParsePrefix("100.64.0.0/10")
 
 // hidden reports whether an entry names no address at which its node could be reached.
 func hidden(e gossip.Entry) bool { return len(gossip.Addrs(e.Passport)) == 0 }
 
-// seen is the sighting of a peer of which only addresses are known.
+// seen returns the input for a peer of which only the addresses are known.
 func seen(info peer.AddrInfo) peering.Seen {
 	return peering.Seen{Peer: graph.Entry{
 		Peer: gossip.ID(info.ID), Net: netOf(info.Addrs...), Passport: gossip.NewPassport(info.Addrs),
@@ -88,8 +88,8 @@ func fromWire(list ...gossip.Entry) []graph.Entry {
 	return out
 }
 
-// toWire leaves out entries whose peer ID is not valid. There are none, because all came
-// through fromWire or seen.
+// toWire leaves out entries whose peer ID is invalid. There are none, because all entries
+// came through fromWire or seen.
 func toWire(list []graph.Entry) []gossip.Entry {
 	out := make([]gossip.Entry, 0, min(len(list), gossip.MaxKnown))
 	for _, e := range list[:min(len(list), gossip.MaxKnown)] {

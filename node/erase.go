@@ -10,15 +10,15 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// errErased is what a node says whose owner has had it erased.
+// errErased is the error of a node whose owner has it erased.
 var errErased = errors.New("node: the node is being erased")
 
-// farewellTimeout bounds how long a node that is erased waits for its neighbours.
+// farewellTimeout bounds how long a node that is being erased waits for its neighbours.
 const farewellTimeout = 10 * time.Second
 
-// Erase implements [api.Lifecycle]. Run returns, and nothing can be asked of the node any
-// more, as soon as the owner has confirmed. An error that wraps [api.ErrEnded] comes after
-// that; a command or another program finishes what is left then.
+// Erase implements [api.Lifecycle]. As soon as the owner has confirmed, Run returns and
+// the node answers no more requests. If an error after that wraps [api.ErrEnded], a
+// command or another program must finish the erasure.
 func (n *Node) Erase(ctx context.Context, confirm string) (api.Erased, error) {
 	if confirm != n.self.String() {
 		return api.Erased{}, api.WrongRequest(fmt.Errorf("node: nothing was erased: %q is not the peer ID of this node, %s", confirm, n.self))
@@ -40,7 +40,7 @@ func (n *Node) Erase(ctx context.Context, confirm string) (api.Erased, error) {
 	return api.Erased{Left: append([]string{}, left...), Farewell: farewell}, nil
 }
 
-// eraseNow ends everything and erases the directory.
+// eraseNow ends everything that runs and erases the directory.
 func (n *Node) eraseNow(ctx context.Context) (left []string, err error) {
 	if err := n.pauses.close(ctx); err != nil {
 		return nil, err

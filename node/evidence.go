@@ -10,8 +10,8 @@ import (
 	"p2pnode/node/api"
 )
 
-// Evidence lists the proofs that peers signed two different models for one round, the
-// oldest first.
+// Evidence lists the proofs that peers signed two different models for one round, oldest
+// first.
 func (n *Node) Evidence(context.Context) ([]api.Evidence, error) {
 	var list []gossip.Evidence
 	if s := n.current(); s != nil {
@@ -32,8 +32,8 @@ func (n *Node) Evidence(context.Context) ([]api.Evidence, error) {
 	return out, nil
 }
 
-// CheckEvidence fails unless the author that the evidence names has signed both models. It
-// needs no node.
+// CheckEvidence returns an error unless the author that the evidence names signed both
+// models. It needs no node.
 func CheckEvidence(e api.Evidence) error {
 	author, err := peer.Decode(e.Author)
 	if err != nil {
@@ -48,8 +48,9 @@ func CheckEvidence(e api.Evidence) error {
 	return nil
 }
 
-// tellEvidence tells the owner of a proof. One against this node itself means that another
-// copy of its directory has run: no peer that has the proof takes anything of it again.
+// tellEvidence tells the owner of a proof. A proof against this node itself means that
+// another copy of its directory has run: peers that have the proof accept nothing from it
+// any more.
 func (n *Node) tellEvidence(e gossip.Evidence) {
 	event := api.Event{
 		Kind: api.EventRefused, Text: "peer turned away for good; p2pnode peers evidence shows the proof", Peer: e.Author.String(),

@@ -10,8 +10,8 @@ import (
 	"p2pnode/node/api"
 )
 
-// await returns a model that knows every record, and the prior or a later one, or
-// the error of ctx if that ends first.
+// await returns a model that knows every record and this prior or a later one. If ctx
+// ends first it returns the error of ctx.
 func (n *Node) await(ctx context.Context, prior []float64) (Fitted, error) {
 	f := &n.fits
 	f.mu.Lock()
@@ -45,7 +45,8 @@ func (n *Node) await(ctx context.Context, prior []float64) (Fitted, error) {
 	}
 }
 
-// beginFit starts a fit of what is stored and heard. The caller holds fits.mu.
+// beginFit starts a fit of what is stored and what neighbours sent. The caller holds
+// fits.mu.
 func (n *Node) beginFit() {
 	f := &n.fits
 	f.begun++
@@ -64,7 +65,7 @@ func (n *Node) beginFit() {
 	}()
 }
 
-// fit fits a model step by step, and offers the model so far after each step.
+// fit fits a model step by step, and offers the model that it has after each step.
 func (n *Node) fit(ctx context.Context, m fitted) error {
 	state, err := n.state()
 	if err != nil {
@@ -100,7 +101,7 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 	return nil
 }
 
-// tellFit tells the owner that a fit came to its end.
+// tellFit tells the owner that a fit is finished.
 func (n *Node) tellFit(m *Fitted) {
 	e := api.Event{Kind: api.EventFitted, Text: "personal model fitted", Records: m.Records}
 	if m.Comparison != nil {
@@ -110,8 +111,8 @@ func (n *Node) tellFit(m *Fitted) {
 	n.fits.told()
 }
 
-// prior returns what the neighbours' models, as far as heard, say of the personal model
-// before a record is looked at: when that changes, a fit is due.
+// prior returns what the neighbours' models, as far as they arrived, say about the
+// personal model before any record is looked at. When it changes, a new fit is due.
 func (n *Node) prior() ([]float64, error) {
 	state, err := n.state()
 	if err != nil {
@@ -120,8 +121,8 @@ func (n *Node) prior() ([]float64, error) {
 	return learner.Prior(state), nil
 }
 
-// compare measures a personal model, the lone one and a constant on the held-out
-// records; it is nil without any.
+// compare measures a personal model, the model from this device alone and a constant on
+// the held-out records. It returns nil if there are none.
 func (n *Node) compare(m *Fitted, rows ownRows) *api.Comparison {
 	if rows.held.Len() == 0 {
 		return nil
@@ -144,7 +145,7 @@ func compared(personal, alone, base learner.Score) *api.Comparison {
 	return c
 }
 
-// three returns the three measures, or nil where there is none.
+// three returns the three measures, or nil if there are none.
 func three(personal, alone, base float64) *api.Three {
 	if math.IsNaN(personal) {
 		return nil

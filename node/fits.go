@@ -12,46 +12,46 @@ import (
 	"p2pnode/node/api"
 )
 
-// errClosed is what a fit that was asked for after Close ends with.
+// errClosed is the error of a fit that was asked for after Close.
 var errClosed = errors.New("node: closed")
 
-// fits keeps the newest personal model, and makes the next one in a goroutine of its
-// own when it is asked for: the time that takes depends on the data, so it is never
-// spent where a message, or the owner, waits for something else.
+// fits keeps the newest personal model, and makes the next one in a goroutine of its own
+// when somebody asks for it. The time that a fit takes depends on the data, so neither a
+// message nor another question of the owner may wait for it.
 type fits struct {
 	mu      sync.Mutex
-	changes uint64 // of the records, so far
-	begun   uint64 // fits, so far
-	current *fit   // under way; nil: none
+	changes uint64 // how often the records, or what is known of the population, have changed
+	begun   uint64 // how many fits were begun
+	current *fit   // the fit under way; nil: none
 	newest  *fitted
-	took    time.Duration // by the last one that came to its end
+	took    time.Duration // how long the last finished fit took
 	ended   FitStats
 	closed  bool
-	// compared holds a value after a fit came to its end.
+	// compared holds a value after a fit was finished.
 	compared chan struct{}
 }
 
-// fit is one under way.
+// fit is a fit under way.
 type fit struct {
 	number uint64
 	cancel context.CancelFunc
-	done   chan struct{} // closed at its end
-	err    error         // valid then
+	done   chan struct{} // closed at the end of the fit
+	err    error         // valid once done is closed
 }
 
-// fitted is a model and what it was fitted to.
+// fitted is a model, with what it was fitted to.
 type fitted struct {
 	Fitted
-	number  uint64 // of the fit
+	number  uint64 // number of the fit
 	changes uint64
 	prior   []float64
-	whole   bool              // the fit came to its end
-	point   *api.BenefitPoint // of the comparison then; nil: there is none
+	whole   bool              // the fit was finished
+	point   *api.BenefitPoint // the comparison of a finished fit; nil: there is none
 }
 
-// outdated makes the newest model one of earlier records or of an earlier population, and
-// recordsDeleted of earlier records: what was deleted is forgotten at once, and the models
-// that know of it, finished or not, are dropped.
+// outdated notes that the newest model was fitted to earlier records or to an earlier
+// population. recordsDeleted notes that records were deleted: it drops the models that
+// know of them, finished or not, because what was deleted is forgotten at once.
 func (f *fits) outdated() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (f *fits) recordsDeleted() {
 	}
 }
 
-// told says that a fit came to its end.
+// told signals that a fit was finished.
 func (f *fits) told() {
 	select {
 	case f.compared <- struct{}{}:
@@ -76,7 +76,7 @@ func (f *fits) told() {
 	}
 }
 
-// lastTook is how long the last fit took.
+// lastTook returns how long the last fit took.
 func (f *fits) lastTook() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,12 +86,12 @@ func (f *fits) lastTook() time.Duration {
 // FitStats counts the fits of personal models since [Open].
 type FitStats struct {
 	Ended   uint64
-	Failed  uint64 // of them
+	Failed  uint64 // how many of Ended failed
 	Seconds float64
-	Last    time.Time // when the newest model's fit came to its end; zero: there is none
+	Last    time.Time // when the fit of the newest model was finished; zero: there is none
 }
 
-// note notes a fit that came to its end. The caller holds f.mu.
+// note counts a finished fit. The caller holds f.mu.
 func (f *fits) note(took time.Duration, err error) {
 	f.took = took
 	f.ended.Ended++
@@ -111,7 +111,7 @@ func (f *fits) stats() FitStats {
 	return s
 }
 
-// close ends the fit under way and all later ones, and waits for it.
+// close ends the fit under way, waits for it, and prevents later ones.
 func (f *fits) close() {
 	f.mu.Lock()
 	f.closed = true
@@ -125,7 +125,7 @@ func (f *fits) close() {
 	}
 }
 
-// offer makes m the newest model, one that is not whole only for want of another.
+// offer makes m the newest model. An unfinished model does not replace a finished one.
 func (f *fits) offer(ctx context.Context, m fitted) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +135,7 @@ func (f *fits) offer(ctx context.Context, m fitted) {
 	}
 }
 
-// guarded turns a panic of f into an error: a node goes on without a model.
+// guarded turns a panic of f into an error: the node continues without a model.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -145,7 +145,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// Extend makes of a record of the task one that Theta predicts.
+// Extend turns a record of the task into one that Theta can predict.
 func (f *Fitted) Extend(t *learner.Task, r learner.Record) learner.Record {
 	if f.Known == nil {
 		return r
@@ -153,7 +153,7 @@ func (f *Fitted) Extend(t *learner.Task, r learner.Record) learner.Record {
 	return f.Known.Extend(t, r)
 }
 
-// Score measures Theta on records of the task that are in no private sum.
+// Score measures Theta on records of the task. They must not be in a private sum.
 func (f *Fitted) Score(t *learner.Task, records iter.Seq[learner.Record]) learner.Score {
 	return t.Score(f.Theta, func(yield func(learner.Record) bool) {
 		for r := range records {
@@ -167,17 +167,18 @@ func (f *Fitted) Score(t *learner.Task, records iter.Seq[learner.Record]) learne
 // Fitted is a personal model and what it knows.
 type Fitted struct {
 	learner.PersonalModel
-	// Known is what private sums told of all people, nil if nothing: Theta is a model of
-	// records as it extends them.
+	// Known is what private sums told of all people; nil if nothing. If it is set, Theta
+	// is a model of records that Known has extended.
 	Known *learner.Known
-	// Records is how many of the stored records it was fitted to or, the held-out
-	// ones, set aside from; 0: none, it is what a node without records has.
+	// Records is how many stored records were used, to fit the model to or, the held-out
+	// ones, to measure it on. 0 means that there are none, and the model is that of a
+	// node without records.
 	Records int
-	// Comparison measures it on the held-out records; nil without any, and before the fit
-	// has come to its end.
+	// Comparison measures the model on the held-out records; nil if there are none, and
+	// before the fit is finished.
 	Comparison *api.Comparison
-	At         time.Time // when the fit came to its end; zero before
-	// Current says that it knows all that was stored, and heard of the neighbours,
-	// before it was asked for.
+	At         time.Time // when the fit was finished; zero before
+	// Current says that the model knows everything that was stored, and that neighbours
+	// had sent, before somebody asked for it.
 	Current bool
 }

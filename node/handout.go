@@ -12,7 +12,8 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// handout is what newcomers may ask a node for: the task's public files, by their SHA-256.
+// handout lists the files that newcomers may ask a node for: the task's public files, by
+// their SHA-256.
 type handout map[gossip.BlobName]string
 
 // newHandout lists the files of a directory.
@@ -29,7 +30,7 @@ func newHandout(dir string, t *learner.Task) (handout, error) {
 	return out, nil
 }
 
-// open opens a file; nil: there is none of that name, or it is gone.
+// open opens a file; it returns nil if no file has that name, or if the file is gone.
 func (h handout) open(name gossip.BlobName) gossip.Blob {
 	path, known := h[name]
 	if !known {
@@ -47,7 +48,7 @@ func (h handout) open(name gossip.BlobName) gossip.Blob {
 	return handedOut{file, info.Size()}
 }
 
-// handedOut is a file on its way to a newcomer.
+// handedOut is a file that is sent to a newcomer.
 type handedOut struct {
 	*os.File
 	size int64

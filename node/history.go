@@ -12,13 +12,14 @@ import (
 )
 
 // ErrRolledBack says that peers hold a model signed by this node that its directory does
-// not know. Nothing is deleted, and nothing is published until the owner has settled that.
+// not know. Nothing is deleted, and nothing is published until the owner has resolved
+// that.
 var ErrRolledBack = errors.New("node: the directory is not the only and newest copy of this node")
 
-// history compares what peers hold of this node with its own ledger. The first
-// contradiction stops releases for good and is written down: a later release may spend a
-// budget that was spent already, also in a run far from those peers. All methods are safe
-// for concurrent use.
+// history compares what peers hold of this node with the node's own ledger. The first
+// contradiction stops all releases and is written down, so that they stay stopped in a
+// later run that does not meet those peers: another release might spend a budget that was
+// spent already. All methods are safe for concurrent use.
 type history struct {
 	ledger *storage.Ledger
 	broken chan struct{} // closed at the first contradiction
@@ -38,8 +39,8 @@ func newHistory(l *storage.Ledger) *history {
 // restoreIfLost is the last advice for a directory that a peer contradicts.
 const restoreIfLost = "if that is lost, p2pnode restore goes on with this one and retires the records in it"
 
-// foreignSum adds the advice for a directory that a committee contradicts: a copy of it may
-// be at work elsewhere, too.
+// foreignSum adds the advice for a directory that a committee contradicts: a copy of it
+// may be running elsewhere.
 func foreignSum(err error) error {
 	return api.Advise(err, "stop the other copy if one runs, and put the newest directory back; "+restoreIfLost)
 }
@@ -58,8 +59,8 @@ func knownContradiction(l *storage.Ledger) error {
 		"put the newest directory back; "+restoreIfLost)
 }
 
-// check takes in the witness that a peer returned; nil means that the peer holds none. It
-// returns the contradiction, this or an earlier one.
+// check handles the witness that a peer returned; nil means that the peer holds none. It
+// returns the contradiction, if there is one now or there was one before.
 func (h *history) check(w *gossip.Witness) error {
 	err := h.compare(w)
 	h.mu.Lock()
@@ -81,22 +82,10 @@ func (h *history) contradiction() error {
 	return h.err
 }
 
-// errStranded says that a restored node goes in rounds.
-var errStranded = api.Advise(errors.New("node: the directory was restored, and its task's learner goes in rounds, where nobody would follow it: it predicts, and takes part no more"),
-	"to take part, make a node in an empty directory, with records that were in none; if this is a server, make a task that names another one")
-
-// stranded says why a restored node takes part no more; nil: it does.
-func (n *Node) stranded() error {
-	if n.files.Task.Stranded(gossip.ID(n.self), n.ledger.Round()) {
-		return errStranded
-	}
-	return nil
-}
-
-// compare relies on the order of a release: a round is paid and its model is on disk before
-// anybody can have it. So a peer can hold at most the newest round, and then exactly the
-// stored model. After a deliberate restore rounds go on far above any that were published,
-// so there is nothing to compare.
+// compare relies on the order of a release: a round is paid for and its model is on disk
+// before anybody can have the model. So a peer can hold at most the newest round, and
+// then exactly the stored model. After a deliberate restore the rounds are far above any
+// that were published, so there is nothing to compare.
 func (h *history) compare(w *gossip.Witness) error {
 	if w == nil {
 		return nil

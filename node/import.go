@@ -15,13 +15,15 @@ import (
 	"p2pnode/storage"
 )
 
-// Import reads records from CSV with a header row and stores them, all or none. It fails
-// with ErrBadLines, and returns the report, if the file has bad lines and o does not skip
-// them. It fails with ErrImported if the same file, byte for byte, was imported before and
-// o does not say again; where r can be read twice, it does so before anything is written.
-// Its memory does not grow with the file. Other records wait until it has ended.
-// With IDs it stores some records at a time, and fails with ErrSomeBad and the report if
-// there are bad lines.
+// Import reads records from CSV with a header row, or from lines of JSON, and stores
+// them, all or none. If the file has bad lines and o does not skip them, it fails with
+// [api.ErrBadLines] and returns the report. If the same file, byte for byte, was imported
+// before and o does not say again, it fails with [api.ErrImported]; if r can be read
+// twice, it finds that out before it writes anything. Its memory does not grow with the
+// file. Other records wait until the import has ended.
+//
+// If o names a column of IDs, Import stores a part of the records at a time. If there are
+// bad lines, it then fails with [api.ErrSomeBad] and returns the report.
 func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	if !o.Again {
 		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, o.File(file)) }); err != nil {
@@ -54,7 +56,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 		}
 		return i.Add(a.Record)
 	})
-	report.Cells = n.files.Task.Tally(nil) // what is refused has none
+	report.Cells = n.files.Task.Tally(nil) // a file that is refused has no notes on cells
 	file := storage.Digest(whole.Sum(nil))
 	switch {
 	case err != nil:
@@ -78,7 +80,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 // putTogether is how many records of a file with IDs are stored in one transaction.
 const putTogether = 4096
 
-// importKnown stores the records of a file with IDs, some at a time. The caller holds
+// importKnown stores the records of a file with IDs, a part at a time. The caller holds
 // n.adding.
 func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	var some []storage.Arrival
@@ -117,7 +119,7 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 	return report, errors.Join(err, n.name(o.File(file)))
 }
 
-// count counts outcomes in a report.
+// count adds outcomes to a report.
 func count(r *api.ImportReport, outcomes []storage.Outcome) {
 	for _, o := range outcomes {
 		switch o {
@@ -132,7 +134,8 @@ func count(r *api.ImportReport, outcomes []storage.Outcome) {
 	}
 }
 
-// room returns an error when the next record must not be taken, after so many others.
+// room returns an error if the next record must not be stored. taken is how many were
+// taken before.
 func (n *Node) room(ctx context.Context, o api.ImportOptions, taken int) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: import: %w", err)
@@ -168,13 +171,13 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tall
 		if err := n.added(some, noted); err != nil {
 			return err
 		}
-		noted = nil // are those of all
+		noted = nil // they were the notes of all records
 		first = some[len(some)-1].Seq + 1
 	}
 }
 
-// some reads a few of the stored records from a number on. It must not wait for anything
-// while it reads the file, because a writer may be waiting for the read to end.
+// some reads a few of the stored records, from a number on. It must not wait for anything
+// while it reads the file, because a writer may be waiting until the file was read.
 func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
 	var some learner.Rows
 	err := n.store.EachRecord(first, func(r learner.Record) error {
@@ -190,8 +193,9 @@ func (n *Node) some(first learner.Seq) ([]learner.Record, error) {
 	return slices.Collect(some.All()), nil
 }
 
-// Imported returns [ErrImported] for a file that was imported before, and notes the name
-// that it has now; [ErrChanged] if its name is that of another one.
+// Imported returns [api.ErrImported] for a file that was imported before, and notes its
+// present name. It returns [api.ErrChanged] if its name is that of another file that was
+// imported.
 func (n *Node) Imported(_ context.Context, file api.File) error {
 	earlier, found, err := n.store.Imported(file.Digest)
 	if err != nil {
@@ -210,8 +214,8 @@ func (n *Node) Imported(_ context.Context, file api.File) error {
 	)
 }
 
-// unchanged returns [ErrChanged] if a file of this name was imported with other content,
-// and its lines cannot be told apart.
+// unchanged returns [api.ErrChanged] if a file with this name was imported with other
+// content, and its lines have no IDs by which the old ones can be recognised.
 func (n *Node) unchanged(file api.File) error {
 	if file.Name == "" || file.ByID {
 		return nil
@@ -238,10 +242,12 @@ func (n *Node) name(file api.File) error {
 	return nil
 }
 
-// nameKey is where the digest of the file of a name is kept, without the name.
+// nameKey is the key under which the digest of the file with this name is stored. The key
+// does not contain the name.
 func nameKey(name string) string { return fmt.Sprintf("file/%x", sha256.Sum256([]byte(name))) }
 
-// from says where the records of an import begin, if they lie one after the other.
+// from says with which number the records of an import begin, if their numbers follow
+// each other.
 func from(first learner.Seq) string {
 	if first == 0 {
 		return ""

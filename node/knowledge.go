@@ -25,39 +25,39 @@ import (
 // round by round in each.
 type walk struct {
 	recipe  int
-	epoch   uint64 // of the sum to come; after the last epoch there is none
+	epoch   uint64 // of the next sum; after the last epoch there is none
 	round   uint64
-	descent *population.Descent // of a recipe with rounds, in this epoch
+	descent *population.Descent // for a recipe with rounds, in this epoch
 	opened  []opened
-	results []api.Sum // of every round that is over
+	results []api.Sum // of every round that has ended
 }
 
-// opened is what one epoch told.
+// opened is the result of one epoch.
 type opened struct {
-	sum     storage.SumID // of its last round
+	sum     storage.SumID // of the epoch's last round
 	epoch   uint64
-	values  []float64 // of the sum, or the model that the rounds led to
+	values  []float64 // the values of the sum, or the model to which the rounds led
 	sd      float64
 	slots   []int
 	records int
-	listed  bool // this device's contribution is in it
+	listed  bool // this device's contribution is in the sum
 }
 
-// knowledge is what a node knows of private sums. All methods are safe for concurrent
-// use. What it knows is public, but for which records went into the sums.
+// knowledge is what a node knows from private sums. All methods are safe for concurrent
+// use. What it knows is public, except which records went into the sums.
 type knowledge struct {
 	plan   *summing.Plan
-	root   string // where results are kept
+	root   string // the directory of the results
 	shared *Shared
 	member bool               // this node is a member of the committee
-	prices map[string]float64 // of a contribution, as a share of a record's budget, by kind of recipe
+	prices map[string]float64 // what a contribution costs, as a share of a record's budget, by kind of recipe
 
 	mu    sync.Mutex
 	walks []*walk
 }
 
-// openKnowledge makes what the node of a directory knows of its task's private sums; nil
-// for a task without.
+// openKnowledge reads what the node of a directory knows from its task's private sums; it
+// returns nil if the task has none.
 func openKnowledge(dir string, files *datadir.Files, shared *Shared, l *storage.Ledger) (*knowledge, error) {
 	if len(files.Task.Sums.Recipes) == 0 {
 		return nil, nil
@@ -73,7 +73,7 @@ func openKnowledge(dir string, files *datadir.Files, shared *Shared, l *storage.
 	return newKnowledge(plan, shared, filepath.Join(dir, datadir.ResultsDir), sums.Identity(key.Public().(ed25519.PublicKey)), l)
 }
 
-// signingKey is the identity of a directory as private sums use it.
+// signingKey returns the identity of a directory in the form that private sums use.
 func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
 	raw, err := files.Key.Raw()
 	if err != nil || len(raw) != ed25519.PrivateKeySize {
@@ -82,7 +82,7 @@ func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
 	return ed25519.PrivateKey(raw), nil
 }
 
-// newKnowledge reads what the sums that a node keeps under root have told.
+// newKnowledge reads the results that a node keeps under root.
 func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
 	k := &knowledge{
 		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
@@ -109,7 +109,7 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 	return k, nil
 }
 
-// next is the sum that a walk waits for; nil after the last.
+// next returns the sum that a walk waits for; nil after the last one.
 func (k *knowledge) next(w *walk) (*sums.Sum, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,8 +130,8 @@ func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
 	return k.plan.Sum(w.recipe, w.epoch, w.round)
 }
 
-// at is the public model that the next sum's vectors are taken at; nil for a recipe of
-// one round.
+// at returns the public model at which the vectors of the next sum are computed; nil for
+// a recipe with one round.
 func (k *knowledge) at(w *walk) []float64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,12 +144,12 @@ func (k *knowledge) at(w *walk) []float64 {
 	return w.descent.At()
 }
 
-// take goes on with what a sum told.
+// take continues a walk with the outcome of a sum.
 func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	_ = k.at(w)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if o.Result == nil { // dead, and with it the other rounds of its epoch
+	if o.Result == nil { // the sum is dead, and with it the other rounds of its epoch
 		w.results = append(w.results, k.plan.DescribeDead(s, w.recipe))
 		w.epoch, w.round, w.descent = w.epoch+1, 1, nil
 		return
@@ -177,9 +177,10 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	}
 }
 
-// telling are the epochs that tell most together. Each adds its records, and as much noise
-// as any other: r records in k epochs tell as much as r*r/k in one, so an epoch with few
-// records would only blur the others. How many each has is public.
+// telling returns the epochs that together tell most. Each adds its records, and as much
+// noise as any other: r records in k epochs tell as much as r*r/k records in one. So an
+// epoch with few records would only add noise to the others. The number of records of
+// each epoch is public.
 func telling(all []opened) []opened {
 	most := slices.SortedStableFunc(slices.Values(all), func(a, b opened) int { return cmp.Compare(b.records, a.records) })
 	var best, records float64
@@ -193,8 +194,8 @@ func telling(all []opened) []opened {
 	return most[:count]
 }
 
-// added reads what opened sums of a recipe told together: sums and noise add up, and of
-// models that rounds led to the mean over all records counts.
+// added combines opened sums of a recipe: sums and their noise add up; of models to which
+// rounds led it takes the mean over all records.
 func added(r *learner.Summing, epochs []opened) learner.Opened {
 	all := learner.Opened{Summing: r, Sum: make([]float64, r.Dimension())}
 	records := 0
@@ -213,14 +214,14 @@ func added(r *learner.Summing, epochs []opened) learner.Opened {
 	return all
 }
 
-// source is a recipe, and what was opened of its sums that is of use.
+// source is a recipe, with the opened sums of it that are used.
 type source struct {
 	recipe *learner.Summing
 	epochs []opened
 }
 
-// read returns what is known of the population, and from where; nil if no sum was opened
-// yet.
+// read returns what is known of the population, and from which sums; nil if no sum was
+// opened yet.
 func (k *knowledge) read() (*learner.Population, []source, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

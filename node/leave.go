@@ -9,11 +9,11 @@ import (
 
 // Leave tells every neighbour that its edge ends, so that they stop listening and look
 // for others at once, and forgets the edges. Until the run ends the node has no
-// neighbours, asks nobody and releases nothing. Leave returns when all have answered or
-// ctx ends; a neighbour that cannot be reached takes until a timeout. A second call waits
-// for the answers to the first.
+// neighbours, asks nobody and releases nothing. Leave returns when all neighbours have
+// answered or ctx ends; for a neighbour that cannot be reached it waits until a timeout.
+// A second call waits for the answers to the first.
 //
-// What was released stays public: the peers that heard it keep it.
+// What was released stays public: the peers that received it keep it.
 //
 // If the node is not running, nobody is told.
 func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {

@@ -13,8 +13,9 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// portProblems says of each address at which a node does not listen why it cannot, as far as
-// trying tells, and what to do. running: it went on without them.
+// portProblems says, for each address at which a node does not listen, why it cannot and
+// what to do, as far as trying the address shows. running means that the node runs
+// without these addresses.
 func portProblems(listen []string, running bool) (problems []string) {
 	for _, text := range listen {
 		err := tryPort(text)
@@ -22,7 +23,7 @@ func portProblems(listen []string, running bool) (problems []string) {
 		case errors.Is(err, syscall.EADDRINUSE):
 			problems = append(problems, fmt.Sprintf("another program listens on %s: end it, or change the port in \"listen\" of %s", text, datadir.ConfigFile))
 		case strings.HasPrefix(text, "/ip6/::/") && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)):
-			// The machine has no IPv6, and every interface of it is none.
+			// The machine has no IPv6, so there is nothing to listen on.
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
 			problems = append(problems, fmt.Sprintf("this machine does not have the address of %s now: change \"listen\" of %s", text, datadir.ConfigFile))
 		case errors.Is(err, syscall.EACCES):
@@ -40,7 +41,7 @@ func portProblems(listen []string, running bool) (problems []string) {
 func tryPort(text string) error {
 	a, err := multiaddr.NewMultiaddr(text)
 	if err != nil {
-		return err // refused when the configuration was read
+		return err // the configuration would have been refused
 	}
 	network, address, err := manet.DialArgs(a)
 	if err != nil {

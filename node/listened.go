@@ -12,17 +12,17 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// audience is who listened to the node's releases, and whether another one may be made
-// today. It is stored with each release. Its methods are safe for concurrent use.
+// audience records who listened to the node's releases, and says whether another one may
+// be made today. It is stored with each release. Its methods are safe for concurrent use.
 type audience struct {
 	mu    sync.Mutex
 	heard listened
 }
 
-// listened is what is stored of it.
+// listened is the stored part of an audience.
 type listened struct {
 	Listeners []api.Listener `json:",omitempty"` // sorted by peer
-	Releases  []int64        `json:",omitempty"` // Unix seconds of the newest ones, the oldest first
+	Releases  []int64        `json:",omitempty"` // Unix seconds of the newest ones, oldest first
 }
 
 const (
@@ -31,7 +31,7 @@ const (
 	day          = 24 * time.Hour
 )
 
-// note takes down who listens to a release.
+// note records who listens to a release.
 func (a *audience) note(now time.Time, edges []learner.Edge) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,16 +59,17 @@ func (a *audience) note(now time.Time, edges []learner.Edge) {
 	a.heard = listened{kept, recent[max(0, len(recent)-maxDaily):]}
 }
 
-// stored returns what is to be stored; it must not be changed.
+// stored returns what is to be stored. The caller must not change it.
 func (a *audience) stored() listened {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.heard
 }
 
-// again is when another release may be made with so many a day, 0 being no limit: the zero
-// time if that is now. What a clock that was ahead has noted counts from when that shows, so
-// nobody waits for more than a day.
+// again returns when another release may be made if there may be so many a day (0: no
+// limit); the zero time if it may be made now. A time in the future, which a wrong clock
+// noted, counts as the time at which that is discovered, so nobody waits for more than a
+// day.
 func (a *audience) again(now time.Time, daily int) time.Time {
 	list := a.until(now)
 	if daily == 0 || len(list) < daily {
@@ -80,7 +81,7 @@ func (a *audience) again(now time.Time, daily int) time.Time {
 	return time.Time{}
 }
 
-// until returns the times of releases, none of which is after now any more.
+// until returns the times of releases. It first changes those that are after now to now.
 func (a *audience) until(now time.Time) []int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"p2pnode/storage"
 )
 
-// loop drives one agent: it alone calls the agent's methods, in the order of the
+// loop drives one agent: only the loop calls the agent's methods, in the order of the
 // events. The agent's messages wait in outgoing for their turn.
 type loop struct {
 	agent   learner.Agent
@@ -28,39 +28,39 @@ type loop struct {
 	history *history
 	signer  *gossip.Signer
 	gossip  *gossip.Gossip
-	network string // its name
+	network string // the network's name
 	hood    *neighbourhood
 	log     *slog.Logger
 	diary   *diary.Diary
 	start   time.Time     // zero of the agent's clock
-	woke    time.Duration // when the event being handled came
-	saved   time.Time     // when the memory was stored last
+	woke    time.Duration // when the event that is being handled arrived
+	saved   time.Time     // when the state was stored last
 
 	recheckEvery time.Duration
 
 	records chan recordChange
-	shown   atomic.Pointer[learner.State] // the state that the owner is told without waiting for the agent
+	shown   atomic.Pointer[learner.State] // the state that the owner is told, without waiting for the agent
 
-	told     []learner.Edge   // what the agent was told last
-	recheck  <-chan time.Time // when to see whether that is still so
+	told     []learner.Edge   // the edges that the agent was told last
+	recheck  <-chan time.Time // when to check whether these are still right
 	timer    *time.Timer
-	outgoing chan outgoing   // on the way out, oldest first; broadcasts are committed
-	stopping <-chan struct{} // closed when run shall return
+	outgoing chan outgoing   // messages that will be sent, oldest first; broadcasts are committed
+	stopping <-chan struct{} // closed when run must return
 }
 
-// saveEvery is how often a node that releases nothing stores what it has heard, so that it
-// can show that to its neighbours even after it was killed.
+// saveEvery is how often a node that releases nothing stores what it has heard, so that
+// it can show that to its neighbours even after it was killed.
 const saveEvery = 10 * time.Minute
 
-// recordChange is records that were just stored, or the numbers of deleted ones.
+// recordChange holds records that were just stored, or the numbers of deleted ones.
 type recordChange struct {
 	add  []learner.Record
 	drop []learner.Seq
 	done chan error
 }
 
-// run handles events until ctx ends, a release fails, or a peer knows more of this
-// node than its directory. When ctx has ended the agent's state is stored.
+// run handles events until ctx ends, a release fails, or a peer knows more of this node
+// than the node's directory. When ctx has ended it stores the agent's state.
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
@@ -114,7 +114,7 @@ func (l *loop) next(ctx context.Context) error {
 		if len(c.add) == 0 {
 			return nil
 		}
-		return l.look() // new records may bring a silent agent back
+		return l.look() // new records may make a silent agent release again
 	}
 }
 
@@ -159,17 +159,17 @@ func (l *loop) receive() error {
 	return nil
 }
 
-// missed lets a message come again: by the time its sender renews the edge, the agent knows
-// of it.
+// missed makes a message come again. By the time its sender renews the edge, the agent
+// knows of the edge.
 func (l *loop) missed(from learner.ID) {
 	if id, err := peer.Decode(string(from)); err == nil {
 		l.gossip.Missed(id)
 	}
 }
 
-// handle carries out what the agent asked for. A query goes through the door at once, and
-// the agent's output for the answer is handled the same way. All messages that follow go
-// out at the slot of the query, also those of an agent that was refused.
+// handle carries out what the agent asked for. A query goes through the door immediately,
+// and the agent's output for the answer is handled in the same way. All messages that
+// follow from a query are sent at the query's slot, even if no budget was left for it.
 func (l *loop) handle(out learner.Output) error {
 	var carried release
 	for {
@@ -180,7 +180,7 @@ func (l *loop) handle(out learner.Output) error {
 			l.arm(out.Next)
 			l.show()
 			if carried.round > 0 && !l.hood.again().IsZero() {
-				return l.look() // the day's last release: nobody listens any more
+				return l.look() // it was the day's last release: from now on nobody counts as listening
 			}
 			return nil
 		}
@@ -199,14 +199,14 @@ func (l *loop) handle(out learner.Output) error {
 			l.hood.audience.note(time.Now(), l.told)
 		}
 		l.tellRelease(carried.round, &answer, before)
-		// The agent is given the time of the slot, so that its deadlines do not tell how long
-		// the computation took.
+		// The agent gets the time of the slot, so that its deadlines do not reveal how
+		// long the computation took.
 		out = l.agent.Released(max(l.woke, carried.slot.at(l.now())), answer)
 	}
 }
 
-// tellRelease tells the owner what a release took of the budget of the newest records in
-// it, or that no budget is left.
+// tellRelease tells the owner what share of their budget the newest records in a release
+// paid, or that no budget is left.
 func (l *loop) tellRelease(round uint64, a *privacy.Answer, before []storage.Spending) {
 	if a.Exhausted() {
 		l.diary.Tell(api.Event{Kind: api.EventUnpaid, Text: "privacy budget used: no more releases for these records", Round: l.door.ledger.Round()})

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mailbox holds the work that waits for an owning goroutine, in the order in which it was
-// posted. Posting never waits, because the poster may hold the network's own locks.
+// mailbox holds work for the goroutine that owns something, in the order in which it was
+// posted. Posting never waits, because the poster may hold locks of the network.
 type mailbox struct {
 	news chan struct{} // holds a value after something was posted
 
@@ -17,8 +17,8 @@ type mailbox struct {
 
 func newMailbox() mailbox { return mailbox{news: make(chan struct{}, 1)} }
 
-// post leaves work for the owner, and reports whether it will be done. After close it will
-// not.
+// post leaves work for the owner, and reports whether it will be done. After close it
+// will not be done.
 func (m *mailbox) post(do func(context.Context)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,8 @@ func (m *mailbox) close(ctx context.Context) {
 	}
 }
 
-// after lets one at a time see what had an owner, once the mailbox is closed.
+// after lets one caller at a time look at what the goroutine owned, once the mailbox is
+// closed.
 func (m *mailbox) after(see func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

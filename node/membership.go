@@ -11,7 +11,7 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// Members is the private network and its list, or [ErrNotJoined].
+// Members returns the private network and its list, or [api.ErrNotJoined].
 func (n *Node) Members(context.Context) (api.Membership, error) {
 	if n.private.Book == nil {
 		return api.Membership{}, api.WrongRequest(api.ErrNotJoined)
@@ -31,8 +31,8 @@ func (n *Node) Members(context.Context) (api.Membership, error) {
 	return m, nil
 }
 
-// ImportMembers takes in a newer membership list, and with the daemon running spreads
-// it at once. The same list again is no error, an older one is.
+// ImportMembers takes over a newer membership list and, if the daemon is running, spreads
+// it at once. The same list again is no error; an older one is.
 func (n *Node) ImportMembers(_ context.Context, list []byte) error {
 	if n.private.Book == nil {
 		return api.WrongRequest(api.ErrNotJoined)

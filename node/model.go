@@ -8,8 +8,8 @@ import (
 )
 
 // Model returns the personal model and the coder of the task, for programs that predict
-// without a node. It waits for a fit that knows all. It is for the owner only: the weights
-// are a function of her raw data.
+// without a node. It waits for a fit that knows everything. It is for the owner only: the
+// weights are a function of the owner's raw data.
 func (n *Node) Model(ctx context.Context) (api.Model, error) {
 	m, err := n.Personal(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"p2pnode/node/api"
 )
 
-// Neighbours lists the neighbours, with what their weights rest on, and the peers that are
-// turned away or turn this node away.
+// Neighbours lists the neighbours, with what their weights are based on, and the peers
+// that this node turns away or that turn it away.
 func (n *Node) Neighbours(ctx context.Context) (api.Neighbours, error) {
 	g := &n.files.Task.Graph
 	out := api.Neighbours{Rule: g.Rule, Degree: g.Degree}
@@ -21,7 +21,7 @@ func (n *Node) Neighbours(ctx context.Context) (api.Neighbours, error) {
 	return out, err
 }
 
-// whyWeight says what a weight rests on.
+// whyWeight says what a weight is based on.
 func whyWeight(g *learner.Graph, known bool) string {
 	switch {
 	case g.Rule == "random":

@@ -25,16 +25,16 @@ import (
 )
 
 // neighbourhood drives the state machine that decides which peers are neighbours, as the
-// loop drives the agent. Only the goroutine of run lets it take steps, in the order of the
-// events, and carries out what they return (edges.go). Other goroutines post their inputs,
-// so answer, found, serve, expel, depart and look may be called from any of them.
+// loop drives the agent. Only the goroutine of run steps the machine, in the order of the
+// events, and carries out what the steps return (edges.go). Other goroutines post their
+// inputs, so they may call answer, found, serve, expel, depart and look.
 type neighbourhood struct {
 	machine  *peering.Neighbourhood
 	config   peering.Config
-	vector   int                                                // the length of what is public of a node
+	vector   int                                                // the length of the public vector of a node
 	observe  func(time.Duration, peering.Input, peering.Output) // nil, or a test's recorder
 	private  datadir.Private
-	origins  func() []peer.AddrInfo // the peers to start from: whom to turn to with nobody else known
+	origins  func() []peer.AddrInfo // the peers to contact if no others are known
 	live     func() *datadir.Config
 	host     host.Host
 	store    edgeStore
@@ -48,19 +48,19 @@ type neighbourhood struct {
 
 	posted  mailbox
 	changed chan struct{}          // holds a value after edges changed
-	latest  atomic.Pointer[[]byte] // the message published last; nil if there is none
-	left    chan struct{}          // closed when nobody is left to be told that the node leaves
+	latest  atomic.Pointer[[]byte] // the newest published message; nil if there is none
+	left    chan struct{}          // closed when every neighbour was told that the node leaves
 
-	// Of the goroutine of run.
-	now     func() time.Duration // the machine's clock; a test's own in tests only
-	start   time.Time            // its zero
-	next    time.Duration        // of the machine's next tick
-	edges   map[peer.ID]*edge    // as they are stored
-	list    *members.Signed      // of members, as the machine knows it
+	// The fields below belong to the goroutine of run.
+	now     func() time.Duration // the machine's clock; replaced only in tests
+	start   time.Time            // the zero of that clock
+	next    time.Duration        // the time of the machine's next tick
+	edges   map[peer.ID]*edge    // the edges as they are stored
+	list    *members.Signed      // the list of members that the machine knows
 	calling sync.WaitGroup       // requests under way
 }
 
-// edgeStore is what the neighbourhood may use of the node's store. Nothing here
+// edgeStore is the part of the node's store that the neighbourhood may use. Nothing here
 // knows of records.
 type edgeStore interface {
 	Edges() ([]storage.Edge, error)
@@ -69,9 +69,9 @@ type edgeStore interface {
 	Peers() ([]storage.Peer, error)
 }
 
-// restore makes the machine and brings back from an earlier run the edges and peers, the
-// node's public vector (the profile that its owner declared, or the estimate of its
-// releases), and the message that was published last.
+// restore makes the machine and restores what an earlier run stored: the edges and peers,
+// the node's public vector (the profile that its owner declared, or the estimate of its
+// releases), and the newest published message.
 func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Estimate) error {
 	edges, err := h.store.Edges()
 	if err != nil {
@@ -101,7 +101,7 @@ func (h *neighbourhood) restore(profile []float64, latest []byte, e *learner.Est
 	return nil
 }
 
-// recall makes the machine, with the edges of an earlier run.
+// recall makes the machine with the edges of an earlier run.
 func (h *neighbourhood) recall(edges []storage.Edge) error {
 	for _, e := range edges {
 		info, err := netedge.AddrInfo(e.Peer, e.Addrs)
@@ -111,7 +111,7 @@ func (h *neighbourhood) recall(edges []storage.Edge) error {
 		h.edges[info.ID] = &edge{e, info.Addrs}
 		h.config.Edges = append(h.config.Edges, peering.Edge{
 			Peer: gossip.ID(info.ID), Weight: e.Weight, Known: e.Known, Invited: e.Invited,
-			Since: min(0, time.Unix(e.Since, 0).Sub(h.start)), // after the start, the clock was ahead then
+			Since: min(0, time.Unix(e.Since, 0).Sub(h.start)), // a time after the start means that the clock was ahead then
 		})
 		if err := h.gossip.Follow(info.ID); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (h *neighbourhood) run(ctx context.Context) error {
 	}
 }
 
-// step lets the machine take an input in and carries out what follows.
+// step passes an input to the machine and carries out what follows.
 func (h *neighbourhood) step(ctx context.Context, in peering.Input) peering.Output {
 	h.checkMembers(ctx, false)
 	return h.stepAlone(ctx, in)
@@ -165,8 +165,8 @@ func (h *neighbourhood) stepAlone(ctx context.Context, in peering.Input) peering
 	return out
 }
 
-// checkMembers tells the machine the members when the list has changed or a membership may
-// have ended.
+// checkMembers tells the machine who the members are, if the list has changed or a
+// membership may have ended.
 func (h *neighbourhood) checkMembers(ctx context.Context, ended bool) {
 	if h.private.Book == nil {
 		return
@@ -189,15 +189,15 @@ func (h *neighbourhood) found(info peer.AddrInfo) {
 		if e := h.edges[info.ID]; e != nil {
 			e.addrs = info.Addrs
 		}
-		// The view keeps what the peer says of itself, with the addresses it named.
+		// The view keeps what the peer says of itself, with the addresses that the peer
+		// named.
 		h.host.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.AddressTTL)
 		h.step(ctx, seen(info))
 	})
 }
 
 // serve sets the published message that late comers get, and the estimate that belongs to
-// it, if there is one. A stored message that waits for its slot must not be given out
-// before.
+// it, if there is one. It must not be called before the message's slot.
 func (h *neighbourhood) serve(message []byte, e *learner.Estimate) {
 	h.latest.Store(&message)
 	if e != nil && len(e.Vector) == h.vector {
@@ -205,7 +205,7 @@ func (h *neighbourhood) serve(message []byte, e *learner.Estimate) {
 	}
 }
 
-// declare sets what is public of this node.
+// declare sets the public vector of this node.
 func (h *neighbourhood) declare(end graph.End) {
 	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Declared{End: end}) })
 }
@@ -236,12 +236,12 @@ func (h *neighbourhood) shun() {
 	})
 }
 
-// identified takes in that a peer has said where it is.
+// identified notes that a peer has said at which addresses it is.
 func (h *neighbourhood) identified(id peer.ID) {
 	h.posted.post(func(context.Context) { h.located(id) })
 }
 
-// watch tells the machine of connections that come and go, until stop is called.
+// watch tells the machine when connections come and go, until stop is called.
 func (h *neighbourhood) watch() (stop func()) {
 	post := func(id peer.ID, lost bool) {
 		h.posted.post(func(ctx context.Context) { h.moved(ctx, id, lost) })
@@ -254,8 +254,8 @@ func (h *neighbourhood) watch() (stop func()) {
 	return func() { h.host.Network().StopNotify(events) }
 }
 
-// moved takes in that a connection to a peer was made or lost. Events may arrive late or in
-// another order, so moved looks at the present state.
+// moved handles a connection to a peer that was made or lost. Events may arrive late or
+// in another order, so moved looks at the present state.
 func (h *neighbourhood) moved(ctx context.Context, id peer.ID, lost bool) {
 	if h.edges[id] == nil {
 		return
@@ -274,7 +274,7 @@ func (h *neighbourhood) connected(id peer.ID) bool {
 	return h.host.Network().Connectedness(id) == network.Connected
 }
 
-// look lets f see the machine, between two steps of it. f must change nothing.
+// look lets f look at the machine between two steps. f must change nothing.
 func (h *neighbourhood) look(f func(*peering.Neighbourhood)) {
 	done := make(chan struct{})
 	if h.posted.post(func(context.Context) { f(h.machine); close(done) }) {
@@ -290,7 +290,7 @@ func (h *neighbourhood) enough() (enough bool) {
 	return enough
 }
 
-// depart gives up all edges; left is closed when run has told their other ends.
+// depart ends all edges. left is closed when run has told their other ends.
 func (h *neighbourhood) depart() {
 	h.posted.post(func(ctx context.Context) { h.step(ctx, peering.Leave{}) })
 }

@@ -5,7 +5,6 @@
 package node
 
 import (
-	"context"
 	crand "crypto/rand"
 	"errors"
 	"fmt"
@@ -20,7 +19,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/discovery"
+	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/diary"
 	"p2pnode/node/logs"
@@ -35,13 +36,13 @@ type Node struct {
 	dir          string
 	self         peer.ID
 	files        datadir.Files
-	over         []datadir.Setting              // over what config.toml says
-	live         atomic.Pointer[datadir.Config] // with what Reload has changed
+	over         []datadir.Setting              // settings that replace values of config.toml
+	live         atomic.Pointer[datadir.Config] // the configuration with what Reload has changed
 	private      datadir.Private
 	network      string
 	log          *slog.Logger
 	diary        *diary.Diary
-	logs         *logs.Log // nil: nobody keeps the lines
+	logs         *logs.Log // nil: the log's lines are not kept
 	store        *storage.Store
 	ledger       *storage.Ledger
 	policy       privacy.Policy
@@ -49,17 +50,17 @@ type Node struct {
 	meter        *netedge.Meter
 	surroundings *netedge.Surroundings
 	observe      func(learner.Agent) learner.Agent // nil, or a test's recorder around the agent
-	source       func() (rand.Source, error)       // of what is drawn beside the noise; seeded in tests only
+	source       func() (rand.Source, error)       // of the random choices other than the noise; seeded in tests only
 	// observePeering is nil, or a test's recorder of the node's neighbours.
 	observePeering func(time.Duration, peering.Input, peering.Output)
 
 	// adding is held while records are added, for as long as an import reads its file.
-	// storing, which is locked after it, is held while records are changed or an agent
-	// starts with them, so that no record is missed or handed over twice.
+	// storing is locked after it; it is held while records are changed or an agent starts
+	// with them, so that no record is missed or handed over twice.
 	adding, storing sync.Mutex
-	oldest          learner.Seq // no record has a lower number; under storing
+	oldest          learner.Seq // no stored record has a lower number; guarded by storing
 
-	intake  sync.Mutex    // for what follows
+	intake  sync.Mutex    // guards the next two fields
 	session *session      // nil unless Run is running
 	running chan struct{} // closed while there is a session
 
@@ -69,11 +70,11 @@ type Node struct {
 	sums    *knowledge // nil: the task has no private sums
 	handout handout
 
-	keptHour time.Time // of the comparison that was kept last; of the goroutine of comparing
+	keptHour time.Time // the hour of the comparison that was kept last; belongs to the goroutine of comparing
 }
 
-// Open opens a data directory made by [datadir.Init]. Only one process can have it
-// open. Settings lie over what its configuration says. Close it when done.
+// Open opens a data directory made by [datadir.Init]. Only one process can have it open.
+// Settings replace values of its configuration. The caller must close the node.
 func Open(dir string, log *slog.Logger, over ...datadir.Setting) (*Node, error) {
 	return OpenSharing(dir, new(Shared), log, over...)
 }
@@ -89,7 +90,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 		return nil, fmt.Errorf("node: the identity has no peer ID: %w", err)
 	}
 	log = log.With("node", shortID(self))
-	bootstrap, _ := files.Config.BootstrapPeers() // validated when the file was read
+	bootstrap, _ := files.Config.BootstrapPeers() // cannot fail: validated when the file was read
 	closed, err := datadir.ReadPrivate(dir, self, bootstrap, logs.For(log, logs.Discovery))
 	if err != nil {
 		return nil, err
@@ -141,25 +142,14 @@ func (n *Node) Close() error {
 	return n.store.Close()
 }
 
-// ID is the node's peer ID.
+// ID returns the node's peer ID.
 func (n *Node) ID() peer.ID { return n.self }
 
-// Task is the task the node learns. It must not be changed.
+// Task returns the task that the node learns. The caller must not change it.
 func (n *Node) Task() *learner.Task { return n.files.Task }
 
-// Add stores records made by [learner.Task.Encode] and hands them to the
-// agent. All are stored or none; none after ctx has ended, or when the task does not
-// admit one of them ([learner.Task.Admit]).
-func (n *Node) Add(ctx context.Context, records []learner.Record) error {
-	arrivals := make([]storage.Arrival, len(records))
-	for i, r := range records {
-		arrivals[i].Record = r
-	}
-	_, err := n.put(ctx, arrivals)
-	return err
-}
-
-// added notes records that were just stored, and their cells. The caller holds n.storing.
+// added notes records that were just stored, and the notes on their cells. The caller
+// holds n.storing.
 func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
 	stored = n.records.change(storage.Changes{Stored: stored, Noted: noted})
 	if s := n.current(); s != nil {
@@ -185,15 +175,27 @@ func (n *Node) current() *session {
 	return n.session
 }
 
-// closed reports whether new records begin another cohort: this one can pay for no more
-// releases, or it is in a private sum, in which later records are not.
+// closed reports whether new records must begin another cohort: the present one can pay
+// for no more releases, or it is in a private sum, which later records are not in.
 func (n *Node) closed(c privacy.Cohort) bool {
 	released := !n.files.Task.Silent() && n.files.Config.Protected() && n.ledger.Exhausted(c)
 	return released || n.sums != nil && n.ledger.Epoch(c) > 0
 }
 
-// state returns the agent's state of a moment ago, or when it last ran. It does not wait
-// for the agent. The caller must not change the result.
+// errStranded is the error of a restored node whose learner goes in rounds.
+var errStranded = api.Advise(errors.New("node: the directory was restored, and its task's learner goes in rounds, where nobody would follow it: it predicts, and takes part no more"),
+	"to take part, make a node in an empty directory, with records that were in none; if this is a server, make a task that names another one")
+
+// stranded says why a restored node cannot take part any more; nil: it can.
+func (n *Node) stranded() error {
+	if n.files.Task.Stranded(gossip.ID(n.self), n.ledger.Round()) {
+		return errStranded
+	}
+	return nil
+}
+
+// state returns the agent's state after its last event or, if the node is not running,
+// the stored one. It does not wait for the agent. The caller must not change the result.
 func (n *Node) state() (learner.State, error) {
 	if s := n.current(); s != nil {
 		return *s.loop.shown.Load(), nil
@@ -201,7 +203,7 @@ func (n *Node) state() (learner.State, error) {
 	return readState(n.ledger, n.files.Task)
 }
 
-// shortID is the end of a peer ID, enough for people to tell nodes apart.
+// shortID returns the end of a peer ID, which is enough for people to tell nodes apart.
 func shortID(id peer.ID) string {
 	s := id.String()
 	return s[max(0, len(s)-8):]
@@ -210,21 +212,22 @@ func shortID(id peer.ID) string {
 // Interface is a network interface, for [Node.SetInterfaces].
 type Interface = discovery.Interface
 
-// SetInterfaces tells the node which network interfaces the machine has, where
-// the operating system does not: Android 11 and later name them to Java code
-// only. The node announces their addresses and looks for peers on them, at once
-// and until the next call, in this run and later ones. After nil it asks the
-// operating system again.
+// SetInterfaces tells the node which network interfaces the machine has. It is for
+// operating systems that do not say: Android 11 and later tell only Java code. The node
+// announces the addresses of the interfaces and looks for peers on them, from now until
+// the next call, in this run and later ones. After nil it asks the operating system
+// again.
 func (n *Node) SetInterfaces(list []Interface) { n.surroundings.Interfaces.Set(list) }
 
-// SetDNS tells the node which servers resolve names, where the system does not
-// say: a program on a phone has no resolv.conf. With none it asks the system again.
+// SetDNS tells the node which servers resolve names. It is for systems that do not say: a
+// program on a phone has no resolv.conf. With an empty list the node asks the system
+// again.
 func (n *Node) SetDNS(servers []netip.AddrPort) { n.surroundings.DNS.Set(servers) }
 
-// bootstrap lists the peers to start from: those of the configuration and those
+// bootstrap lists the peers to start from: those of the configuration and those that were
 // added. A peer that is both has the addresses of both.
 func (n *Node) bootstrap() []peer.AddrInfo {
-	out, _ := n.live.Load().BootstrapPeers() // validated when the file was read
+	out, _ := n.live.Load().BootstrapPeers() // cannot fail: validated when the file was read
 	for _, p := range n.book.Added() {
 		i := slices.IndexFunc(out, func(q peer.AddrInfo) bool { return q.ID == p.ID })
 		if i < 0 {
@@ -248,7 +251,7 @@ func (n *Node) power() netedge.Power {
 	return p
 }
 
-// freshSource is a cryptographic generator with a seed of its own.
+// freshSource returns a cryptographic generator with a seed of its own.
 func freshSource() (rand.Source, error) {
 	var seed [32]byte
 	if _, err := crand.Read(seed[:]); err != nil {

@@ -12,23 +12,23 @@ import (
 	"p2pnode/storage"
 )
 
-// ownRecords keeps the stored records in memory. Nothing here waits for a fit, and counting
-// does not wait for a read from the disk.
+// ownRecords keeps the stored records in memory. Nothing here waits for a fit, and
+// counting does not wait until records were read from the disk.
 type ownRecords struct {
 	store *storage.Store
 	task  *learner.Task
 
 	counting sync.Mutex
-	counts   storage.Counts // Slots is nil before they were counted
+	counts   storage.Counts // Slots is nil before the first count
 
 	reading sync.Mutex
 	read    bool
 	rows    ownRows
 }
 
-// ownRows are the records at one moment. The agent and the fits share their memory.
+// ownRows holds the records at one moment. The agent and the fits share their memory.
 type ownRows struct {
-	train, held *learner.Rows // to learn from, and to measure on
+	train, held *learner.Rows // the records to learn from, and those to measure on
 	empty       []emptySlot   // in order of arrival
 	newest      learner.Seq
 }
@@ -36,8 +36,8 @@ type ownRows struct {
 // emptySlot is the slot of a record that takes part in nothing.
 type emptySlot struct {
 	learner.Record // without X
-	// refused: the task does not admit what an earlier version stored; else it was
-	// deleted.
+	// refused means that an earlier version stored the record and the task does not admit
+	// it. Otherwise the record was deleted.
 	refused bool
 }
 
@@ -59,9 +59,10 @@ func (o *ownRecords) all() (ownRows, error) {
 	return ownRows{o.rows.train.Snapshot(), o.rows.held.Snapshot(), slices.Clip(o.rows.empty), o.rows.newest}, nil
 }
 
-// add takes a record that came after the others, and returns it in memory that is kept. A
+// add adds a record that came after the others, and returns it in memory that is kept. A
 // record that the task does not admit, which an earlier version may have stored, gets no
-// content: its slot is public and stays, empty, and the personal model ignores it too.
+// content: its slot is public and stays, empty, and the personal model ignores the record
+// too.
 func (w *ownRows) add(t *learner.Task, r learner.Record) learner.Record {
 	w.newest = r.Seq
 	refused := r.X != nil && t.Admit(&r) != nil
@@ -76,8 +77,8 @@ func (w *ownRows) add(t *learner.Task, r learner.Record) learner.Record {
 	return w.train.Add(r)
 }
 
-// slots are the records to learn from and the empty ones, whose X is nil, in order of
-// arrival: what an agent learns of.
+// slots returns the records to learn from and the empty slots, whose X is nil, in order
+// of arrival. This is what an agent is given.
 func (w *ownRows) slots() iter.Seq[learner.Record] {
 	return merged(w.train.All(), func(yield func(learner.Record) bool) {
 		for _, e := range w.empty {
@@ -88,10 +89,10 @@ func (w *ownRows) slots() iter.Seq[learner.Record] {
 	})
 }
 
-// each is all records, the empty slots among them, in order of arrival.
+// each returns all records, with the empty slots among them, in order of arrival.
 func (w *ownRows) each() iter.Seq[learner.Record] { return merged(w.slots(), w.held.All()) }
 
-// merged brings records in order of arrival together.
+// merged merges two sequences of records that are in order of arrival.
 func merged(a, b iter.Seq[learner.Record]) iter.Seq[learner.Record] {
 	return func(yield func(learner.Record) bool) {
 		next, stop := iter.Pull(b)
@@ -115,7 +116,7 @@ func merged(a, b iter.Seq[learner.Record]) iter.Seq[learner.Record] {
 	}
 }
 
-// refused returns the numbers of the stored records that take part in nothing.
+// refused returns the numbers of the stored records that the task does not admit.
 func (w *ownRows) refused() (list []learner.Seq) {
 	for _, e := range w.empty {
 		if e.refused {
@@ -125,7 +126,7 @@ func (w *ownRows) refused() (list []learner.Seq) {
 	return list
 }
 
-// count returns how many there are.
+// count returns how many records there are.
 func (o *ownRecords) count() (storage.Counts, error) {
 	o.counting.Lock()
 	defer o.counting.Unlock()
@@ -142,14 +143,14 @@ func (o *ownRecords) count() (storage.Counts, error) {
 }
 
 // change notes records that were just stored together, their cells, and the records that
-// they replaced, and returns the new ones in memory that may be kept. A concurrent read or
-// count may have seen it already.
+// they replaced. It returns the new ones in memory that may be kept. A concurrent read or
+// count may have seen the change already.
 func (o *ownRecords) change(c storage.Changes) []learner.Record {
 	o.counting.Lock()
 	if o.counts.Slots != nil && len(c.Stored) > 0 {
 		o.counts.Add(c.Stored, c.Erased, c.Noted)
 	} else if len(c.Noted) > 0 {
-		o.counts.Slots = nil // only cells were written anew: the next caller of count counts
+		o.counts.Slots = nil // only cells were written anew: the next call of count counts again
 	}
 	o.counting.Unlock()
 	o.reading.Lock()
@@ -169,7 +170,7 @@ func (o *ownRecords) change(c storage.Changes) []learner.Record {
 	return kept
 }
 
-// expired notes records that were just erased, after they were counted.
+// expired notes records that were just erased. They were counted before.
 func (o *ownRecords) expired(c storage.Changes) {
 	o.counting.Lock()
 	if o.counts.Slots != nil {
@@ -204,13 +205,13 @@ func (o *ownRecords) drop(deleted []learner.Seq) {
 	o.rows.drop(gone)
 }
 
-// drop empties the slots of records, whose Seq and Cohort are known.
+// drop empties the slots of records whose Seq and Cohort are known.
 func (w *ownRows) drop(records []learner.Record) {
 	numbers, gone := make([]learner.Seq, len(records)), make(map[learner.Seq]bool, len(records))
 	for i, r := range records {
 		numbers[i], gone[r.Seq] = r.Seq, true
 	}
-	w.empty = slices.DeleteFunc(slices.Clone(w.empty), func(e emptySlot) bool { return gone[e.Seq] }) // were refused
+	w.empty = slices.DeleteFunc(slices.Clone(w.empty), func(e emptySlot) bool { return gone[e.Seq] }) // slots of refused records
 	for _, r := range records {
 		w.empty = append(w.empty, emptySlot{Record: learner.Record{Seq: r.Seq, Cohort: r.Cohort}})
 	}
@@ -225,19 +226,19 @@ func (o *ownRecords) forget() {
 	o.recount()
 }
 
-// recount counts the records again; no others may be stored meanwhile. Until it is done,
-// count returns the previous counts.
+// recount counts the records again. Nobody may store others meanwhile. Until it has
+// finished, count returns the previous counts.
 func (o *ownRecords) recount() {
 	counts, err := o.store.Count()
 	if err != nil {
-		counts = storage.Counts{} // the next caller of count counts, and gets the error
+		counts = storage.Counts{} // the next call of count counts, and returns the error
 	}
 	o.counting.Lock()
 	defer o.counting.Unlock()
 	o.counts = counts
 }
 
-// trim gives the memory of the records back.
+// trim frees the memory of the records.
 func (o *ownRecords) trim() {
 	o.reading.Lock()
 	defer o.reading.Unlock()

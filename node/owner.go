@@ -14,16 +14,17 @@ import (
 	"p2pnode/peering"
 )
 
-// fitTimeout is how long the status of a running node waits for a fit if the last one took
-// no longer; shortTimeout is for the other case.
+// fitTimeout is how long the status of a running node waits for a fit, unless the last
+// one took longer; then it waits for shortTimeout.
 const (
 	fitTimeout   = 100 * time.Millisecond
 	shortTimeout = 10 * time.Millisecond
 )
 
-// Status tells the owner how the node is doing. A running node does not wait long: it tells
-// the agent's state of a moment ago and the result of the last fit, and the next fit goes
-// on. A node at rest waits for the fit, because closing it would end the fit.
+// Status tells the owner how the node is doing. A running node does not wait long: it
+// returns the agent's state after its last event and the result of the last fit, while
+// the next fit continues. A node that is not running waits for the fit, because closing
+// the node would end it.
 func (n *Node) Status(ctx context.Context) (api.Status, error) {
 	s, err := n.Progress(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 		SetAside:   counts.Aside,
 		Cells:      n.files.Task.Tally(counts.Noted),
 		Heard:      len(state.Heard),
-		Round:      max(state.Round, n.ledger.Round()), // the agent may be told of a release that is paid a moment later
+		Round:      max(state.Round, n.ledger.Round()), // the agent may be told a moment later of a release that is paid for
 		Done:       n.done(cohorts),
 		Private:    n.private.Describe(n.self),
 		Rounds:     n.rounds(state),
@@ -96,7 +97,7 @@ func (n *Node) Progress(context.Context) (api.Status, error) {
 }
 
 // rounds describes the rounds in which this node broadcasts models; nil if there are
-// none. A client of polar, which broadcasts none, counts its releases instead.
+// none. A client of polar broadcasts none; its releases are counted instead.
 func (n *Node) rounds(state learner.State) *api.Rounds {
 	t, self := n.files.Task, gossip.ID(n.self)
 	model := t.Messages(self)[learner.KindModel]
@@ -109,8 +110,8 @@ func (n *Node) rounds(state learner.State) *api.Rounds {
 	}
 }
 
-// describeSession adds what only a running node knows, or, for a node at rest, how many
-// neighbours it will return to.
+// describeSession adds what only a running node knows. For a node that is not running it
+// adds how many neighbours the node will return to.
 func (n *Node) describeSession(s *api.Status) error {
 	n.intake.Lock()
 	defer n.intake.Unlock()

@@ -2,21 +2,21 @@ package node
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 
 	"p2pnode/node/api"
 )
 
-// maxReason bounds the text of a reason.
+// maxReason bounds the length of a reason.
 const maxReason = 100
 
-// Pause implements [api.Lifecycle]. When it returns, a running node sends nothing any more.
-// It goes on serving its owner, and keeps its records as its configuration says.
+// Pause implements [api.Lifecycle]. When it returns, a running node sends nothing any
+// more. It continues to serve its owner, and to keep records as its configuration says.
 func (n *Node) Pause(ctx context.Context, reason string) error {
 	if len(reason) > maxReason || strings.ContainsFunc(reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return api.WrongRequest(errors.New("node: a reason to pause is a short text in one line"))
+		return api.WrongRequest(fmt.Errorf("node: write the reason to pause as one line of printable text, at most %d bytes", maxReason))
 	}
 	added, err := n.pauses.add(reason)
 	if err != nil {
@@ -37,11 +37,11 @@ func (n *Node) Resume(_ context.Context, reason string) error {
 	return err
 }
 
-// Paused lists the reasons for which the node is paused; none: it is not.
+// Paused lists the reasons for which the node is paused; the list is empty if it is not.
 func (n *Node) Paused() []api.Pause { return n.pauses.list() }
 
-// Begun waits until Run takes part in the network, and returns the addresses of [Node.Addrs],
-// or until the node is paused, and returns the reasons.
+// Begun waits until Run takes part in the network, and returns the addresses of
+// [Node.Addrs]. If the node is or becomes paused, it returns the reasons instead.
 func (n *Node) Begun(ctx context.Context) (addrs []string, paused []api.Pause, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,20 +12,21 @@ import (
 	"p2pnode/storage"
 )
 
-// pausedKey is where the reasons are kept for which a node is paused: in the database, which
-// is what a command without a daemon opens anyway, and which says it durably.
+// pausedKey is the key under which the database stores the reasons for which a node is
+// paused. A command without a daemon opens the database anyway, and what is in it is
+// durable.
 const pausedKey = "paused"
 
-// pauses are the reasons for which the owner paused the node, and whether it takes part in
-// the network. Its methods are safe for concurrent use.
+// pauses holds the reasons for which the owner paused the node, and whether it takes part
+// in the network. Its methods are safe for concurrent use.
 type pauses struct {
 	store *storage.Store
 
 	mu      sync.Mutex
-	reasons []api.Pause // the oldest first; empty: it may take part
-	active  bool        // it takes part
-	runs    int         // calls of Run
-	closed  bool        // no run begins any more, and those that there are end
+	reasons []api.Pause // oldest first; empty: the node may take part
+	active  bool        // the node takes part
+	runs    int         // how many calls of Run are running
+	closed  bool        // no run may begin any more, and running ones end
 	changed chan struct{}
 }
 
@@ -48,7 +49,7 @@ func (p *pauses) list() []api.Pause {
 	return append([]api.Pause{}, p.reasons...)
 }
 
-// add adds a reason, durably, and reports whether it was none before.
+// add adds a reason, durably, and reports whether the reason is new.
 func (p *pauses) add(reason string) (added bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +59,7 @@ func (p *pauses) add(reason string) (added bool, err error) {
 	return true, p.set(append(slices.Clone(p.reasons), api.Pause{Reason: reason, Since: time.Now()}))
 }
 
-// remove takes a reason away, or with "" all of them, and returns how many it was.
+// remove removes a reason, or all of them if it is "", and returns how many it removed.
 func (p *pauses) remove(reason string) (removed int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,8 +90,8 @@ func (p *pauses) tell() {
 	p.changed = make(chan struct{})
 }
 
-// await waits until ok, which is called with p.mu held, or until ctx ends, and reports
-// which.
+// await waits until ok returns true, and returns true, or until ctx ends, and returns
+// false. It calls ok with p.mu held.
 func (p *pauses) await(ctx context.Context, ok func() bool) bool {
 	for {
 		p.mu.Lock()
@@ -107,10 +108,11 @@ func (p *pauses) await(ctx context.Context, ok func() bool) bool {
 	}
 }
 
-// paused reports whether there is a reason. The caller holds p.mu.
+// paused reports whether the node must not take part. The caller holds p.mu.
 func (p *pauses) paused() bool { return len(p.reasons) > 0 || p.closed }
 
-// enter notes that a run begins, unless none may, and leave that it has ended.
+// enter notes that a run begins, and reports whether it may. leave notes that it has
+// ended.
 func (p *pauses) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +129,7 @@ func (p *pauses) leave() {
 	p.tell()
 }
 
-// close ends all runs for good, and waits until they have ended.
+// close ends all runs, forbids new ones, and waits until the running ones have ended.
 func (p *pauses) close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -139,7 +141,8 @@ func (p *pauses) close(ctx context.Context) error {
 	return nil
 }
 
-// between takes part whenever there is no reason not to, until ctx ends or that fails.
+// between calls takePart whenever there is no reason to pause, until ctx ends or takePart
+// fails.
 func (p *pauses) between(ctx context.Context, takePart func(context.Context) error) error {
 	for p.await(ctx, func() bool { p.active = !p.paused(); return p.active || p.closed }) {
 		if !p.mayRun() {
@@ -158,14 +161,14 @@ func (p *pauses) between(ctx context.Context, takePart func(context.Context) err
 	return nil
 }
 
-// mayRun reports whether runs may go on.
+// mayRun reports whether runs may continue.
 func (p *pauses) mayRun() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.closed
 }
 
-// during takes part until there is a reason not to, ctx ends, or that fails.
+// during calls takePart and ends it when there is a reason to pause or ctx ends.
 func (p *pauses) during(ctx context.Context, takePart func(context.Context) error) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -179,7 +182,7 @@ func (p *pauses) during(ctx context.Context, takePart func(context.Context) erro
 	return takePart(ctx)
 }
 
-// rested waits until the node takes part no more, if there is a reason for that.
+// rested waits until the node does not take part any more, if there is a reason to pause.
 func (p *pauses) rested(ctx context.Context) error {
 	if !p.await(ctx, func() bool { return !p.active || !p.paused() }) {
 		return fmt.Errorf("node: the node is paused, and still stopping: %w", ctx.Err())

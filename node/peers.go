@@ -16,10 +16,10 @@ import (
 	"p2pnode/node/netedge"
 )
 
-// AddPeer makes the node remember a peer, given as a multiaddress that ends in
-// /p2p/ and its ID, and connect to it: now, if it runs, and in every run, until
-// RemovePeer. It remembers a peer that cannot be reached now, but not one that turns out
-// to be another node or to take part in another task.
+// AddPeer makes the node remember a peer, given as a multiaddress that ends in /p2p/ and
+// the peer's ID, and connect to it: now, if the node runs, and in every run until
+// RemovePeer. It also remembers a peer that cannot be reached now, but not one that turns
+// out to be another node or to take part in another task.
 func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	info, err := n.parsePeer(address)
 	if err != nil {
@@ -60,8 +60,8 @@ func (n *Node) remember(p peer.AddrInfo) error {
 	return nil
 }
 
-// meetNow connects to a peer and checks its identity and its task. An error that no later
-// attempt can mend is an ErrRequest.
+// meetNow connects to a peer and checks its identity and its task. It returns an
+// ErrRequest if no later attempt can succeed.
 func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	err := s.discovery.Connect(ctx, p)
 	if wrong, ok := errors.AsType[sec.ErrPeerIDMismatch](err); ok {
@@ -77,8 +77,8 @@ func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	return nil
 }
 
-// RemovePeer makes the node forget a peer that was added, given by its ID or a
-// multiaddress with it. If it is a neighbour, it stays one.
+// RemovePeer makes the node forget a peer that was added, given by its ID or by a
+// multiaddress that contains it. If the peer is a neighbour, it stays one.
 func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 	id, err := peer.Decode(peerOrAddress)
 	if err != nil {
@@ -88,7 +88,7 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 		}
 		id = info.ID
 	}
-	named, _ := n.live.Load().BootstrapPeers() // validated when the file was read
+	named, _ := n.live.Load().BootstrapPeers() // cannot fail: validated when the file was read
 	if err := n.book.Remove(id); err != nil {
 		if errors.Is(err, api.ErrNoPeer) && slices.ContainsFunc(named, func(p peer.AddrInfo) bool { return p.ID == id }) {
 			err = api.WrongRequest(fmt.Errorf("node: %s is named in %s; take it out of the key \"bootstrap\" there", id, datadir.ConfigFile))
@@ -99,7 +99,7 @@ func (n *Node) RemovePeer(_ context.Context, peerOrAddress string) error {
 	return nil
 }
 
-// startFrom tells a running node which peers to keep connected to start from.
+// startFrom tells a running node to which peers it must keep a connection to start from.
 func (n *Node) startFrom() {
 	n.intake.Lock()
 	defer n.intake.Unlock()
@@ -117,15 +117,15 @@ func (n *Node) parsePeer(address string) (peer.AddrInfo, error) {
 	return info, err
 }
 
-// Acquaintances lists the peers beside the neighbours that the node can start from: first
-// those that it was told of, then those that it met, the last seen first.
+// Acquaintances lists the peers, other than the neighbours, from which the node can
+// start: first those that it was told, then those that it met, most recently seen first.
 func (n *Node) Acquaintances(ctx context.Context) ([]api.Acquaintance, error) {
 	s := n.current()
 	neighbours, err := n.Peers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	named, _ := n.live.Load().BootstrapPeers() // validated when the file was read
+	named, _ := n.live.Load().BootstrapPeers() // cannot fail: validated when the file was read
 	out := n.book.List(named)
 	out = slices.DeleteFunc(out, func(a api.Acquaintance) bool {
 		return a.From == "met" && slices.ContainsFunc(neighbours, func(p api.Peer) bool { return p.ID == a.ID })

@@ -11,8 +11,8 @@ import (
 	"p2pnode/storage"
 )
 
-// known is the population as this device sees it with these records: what they added is
-// taken out. nil: no sum was opened yet.
+// known returns the population as this device sees it with these records: what its own
+// records added is taken out. It returns nil if no sum was opened yet.
 func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	if n.sums == nil {
 		return nil, nil
@@ -28,7 +28,7 @@ func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	own := make([]learner.Contribution, len(sources))
 	for i, from := range sources {
 		for _, o := range from.epochs {
-			if o.listed && from.recipe.Rounds() == 1 { // of more, nothing can be taken out
+			if o.listed && from.recipe.Rounds() == 1 { // if there were several rounds, nothing can be taken out
 				add(&own[i], n.contribution(from.recipe, rows, paid[o.sum], nil))
 			}
 		}
@@ -40,8 +40,8 @@ func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	return k, nil
 }
 
-// contribution is what the records of these cohorts add to a sum at a public model: of
-// their slots in order of arrival at most as many as the sum takes.
+// contribution returns what the records of these cohorts add to a sum at a public model.
+// It uses their slots in order of arrival, at most as many as the sum takes.
 func (n *Node) contribution(s *learner.Summing, rows *ownRows, cohorts []privacy.Cohort, at []float64) learner.Contribution {
 	var records []learner.Record
 	for r := range rows.slots() {

@@ -12,7 +12,7 @@ import (
 	"p2pnode/node/api"
 )
 
-// Predict answers for one row of the task's columns, the target left out.
+// Predict predicts the target for one row of the task's columns, which lacks the target.
 func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Prediction, error) {
 	asked, err := n.encodeAsked(row)
 	if err != nil {
@@ -25,7 +25,8 @@ func (n *Node) Predict(ctx context.Context, row map[string]string) (api.Predicti
 	return PredictionOf(n.files.Task, &m, asked), nil
 }
 
-// PredictRows answers for many rows from one model. What is wrong with a row is its answer.
+// PredictRows predicts for many rows with one model. If a row is wrong, its answer says
+// what is wrong.
 func (n *Node) PredictRows(ctx context.Context, rows api.Rows) (api.Answers, error) {
 	m, err := n.since(ctx, rows.Since)
 	if err != nil {
@@ -57,8 +58,9 @@ func (n *Node) encodeAsked(row map[string]string) (learner.Record, error) {
 	})
 }
 
-// since returns a model that was fitted then or later, and begins a fit if there is more to
-// know; it waits for that if there is no such model, or no time was named.
+// since returns a model that was fitted at the time then or later, and begins a fit if
+// the newest model does not know everything. It waits for that fit if there is no such
+// model, or if then is zero.
 func (n *Node) since(ctx context.Context, then time.Time) (Fitted, error) {
 	if then.IsZero() {
 		return n.Personal(ctx)
@@ -73,7 +75,7 @@ func (n *Node) since(ctx context.Context, then time.Time) (Fitted, error) {
 }
 
 // PredictionOf returns what a personal model of the task predicts for a row that
-// [learner.Task.EncodeFeatures] has encoded.
+// [learner.Task.EncodeFeatures] encoded.
 func PredictionOf(t *learner.Task, m *Fitted, asked learner.Record) (p api.Prediction) {
 	x := m.Extend(t, asked).X
 	p.Class, p.Value = predict(t, m.Theta, x)
@@ -95,7 +97,7 @@ func predict(t *learner.Task, theta, x []float64) (class string, value float64) 
 	return t.Target.Classes[k], q[k]
 }
 
-// probabilities are those of the classes that the task names, by name.
+// probabilities returns the probability of each class that the task names.
 func probabilities(t *learner.Task, theta, x []float64) map[string]float64 {
 	q := t.Probabilities(theta, x)
 	if q == nil {

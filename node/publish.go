@@ -11,23 +11,23 @@ import (
 // maxOutgoing is how many messages can wait for their turn.
 const maxOutgoing = 64
 
-// outgoing is one message on its way: the bytes of a broadcast, or else a directed
-// one.
+// outgoing is one message that will be sent: the bytes of a broadcast, or else a directed
+// message.
 type outgoing struct {
 	message  []byte
-	estimate *learner.Estimate // published with the broadcast; nil: there is none
+	estimate *learner.Estimate // what is published with the broadcast; nil: nothing
 	directed learner.Message
-	at       time.Duration // when it leaves, on the agent's clock; what is due leaves at once
+	at       time.Duration // when it is sent, on the agent's clock; if the time has passed, it is sent at once
 }
 
-// release is the release that the messages of an output carry, and the time when they go
-// out. The zero release is none.
+// release is the release whose messages are sent, and the time at which they are sent.
+// The zero release is no release.
 type release struct {
 	round uint64
 	slot  publicSlot
 }
 
-// dispatch commits the messages of a release and queues them in their order.
+// dispatch commits the messages of a release and puts them into the queue in their order.
 func (l *loop) dispatch(messages []learner.Message, r release) error {
 	if len(messages) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 		}
 	}
 	// All messages of a release have one slot. A message keeps its slot even if it has to
-	// wait for those before it, so only the work of its own release can make it late.
+	// wait for earlier ones, so only the work of its own release can make it late.
 	at := r.slot.at(l.now())
 	for _, o := range out {
 		o.at = at
@@ -68,9 +68,9 @@ func (l *loop) dispatch(messages []learner.Message, r release) error {
 	return nil
 }
 
-// encode returns the bytes of a broadcast after they are on disk with the agent's
-// state. One that does not carry the release is a public function of what was
-// published before, and nobody pays for it.
+// encode returns the bytes of a broadcast, which are then on disk together with the
+// agent's state. A broadcast that does not carry the release is a public function of what
+// was published before, so nobody pays for it.
 func (l *loop) encode(m learner.Message, r release) ([]byte, error) {
 	message, err := l.signer.Encode(m)
 	if err != nil {
@@ -95,8 +95,8 @@ func (l *loop) commit(round uint64, message []byte, store func(round uint64, mes
 	return nil
 }
 
-// publish sends each message in its turn until ctx ends or a peer contradicts this
-// node's history. It has a goroutine of its own: what the loop computes meanwhile
+// publish sends each message in its turn until ctx ends or a peer contradicts this node's
+// history. It runs on a goroutine of its own, because what the loop computes meanwhile
 // must not delay a message.
 func (l *loop) publish(ctx context.Context) {
 	for {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +13,11 @@ import (
 	"p2pnode/storage"
 )
 
-// Put stores the records of some lines of a pipe and says what became of each. They are
-// on disk when it returns; after an error none is, unless it is an [storage.ErrPoisoned].
-// It fails with an [ErrRequest] if the header cannot be the task's, and with [ErrImported]
-// if the lines are all of a file that was imported before.
+// Put stores the records of some lines of a pipe and says what became of each. The
+// records are on disk when it returns. After an error none is, unless the error is a
+// [storage.ErrPoisoned]. It fails with an [api.ErrRequest] if the header does not fit the
+// task, and with [api.ErrImported] if the lines are all the lines of a file that was
+// imported before.
 func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error) {
 	rows, err := openLines(&l, n.files.Task)
 	if err != nil {
@@ -30,7 +30,7 @@ func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error
 	}
 	var arrivals []storage.Arrival
 	ack := api.Acknowledgement{Lines: []api.LineOutcome{}}
-	taken := []int{} // where in ack.Lines the outcome of each arrival is
+	taken := []int{} // the index in ack.Lines, for each arrival
 	for i, text := range l.Lines {
 		if strings.TrimSpace(text) == "" {
 			continue
@@ -59,7 +59,7 @@ func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error
 	return ack, n.noteImport(*l.File, storage.Imported{Records: l.Records + len(arrivals), Time: time.Now()})
 }
 
-// openLines finds out what the lines of a pipe are from its header.
+// openLines finds out from its header what the lines of a pipe are.
 func openLines(l *api.Lines, t *learner.Task) (*rowfile.Reader, error) {
 	rows, err := rowfile.NewLines(l.Header)
 	if err == nil && rows.Columns != nil {
@@ -82,34 +82,19 @@ func lineArrival(t *learner.Task, rows *rowfile.Reader, text, id string) (storag
 	return arrivalOf(t, &row, id)
 }
 
-// hasID checks that a header of CSV has the column of the IDs.
-func hasID(rows *rowfile.Reader, id string) error {
-	if id == "" || rows.Columns == nil || slices.Contains(rows.Columns, id) {
-		return nil
+// Add stores records made by [learner.Task.Encode] and passes them to the agent, all or
+// none. It stores none if ctx has ended, or if the task does not admit one of them
+// ([learner.Task.Admit]).
+func (n *Node) Add(ctx context.Context, records []learner.Record) error {
+	arrivals := make([]storage.Arrival, len(records))
+	for i, r := range records {
+		arrivals[i].Record = r
 	}
-	return fmt.Errorf("the header has no column %q, which is to say which record a line is", id)
+	_, err := n.put(ctx, arrivals)
+	return err
 }
 
-// arrivalOf is the record of a row, with the ID that the named column has; "": none has.
-func arrivalOf(t *learner.Task, row *rowfile.Row, column string) (a storage.Arrival, err error) {
-	if a.Record, err = encodeRow(t, row); err != nil || column == "" {
-		return a, err
-	}
-	text, found, err := row.Cell(column)
-	text = strings.TrimSpace(text)
-	switch {
-	case err != nil:
-		return a, err
-	case !found || learner.Blank(text):
-		return a, fmt.Errorf("column %q is empty, and says which record a line is", column)
-	case len(text) > storage.MaxID:
-		return a, fmt.Errorf("column %q has %d bytes, and says which record a line is with at most %d", column, len(text), storage.MaxID)
-	}
-	a.ID = text
-	return a, nil
-}
-
-// put stores arrivals together and hands what changed to the agent and to the fits.
+// put stores arrivals together and passes the changes to the agent and to the fits.
 func (n *Node) put(ctx context.Context, arrivals []storage.Arrival) (storage.Changes, error) {
 	n.adding.Lock()
 	defer n.adding.Unlock()
@@ -131,7 +116,7 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 	c, err := n.store.Put(arrivals, n.cohortRule(), time.Now())
 	if err != nil {
 		if errors.Is(err, storage.ErrPoisoned) {
-			n.records.forget() // whatever was replaced
+			n.records.forget() // it is unknown what was replaced
 			n.fits.recordsDeleted()
 		}
 		return c, fmt.Errorf("node: store the records: %w", err)
@@ -143,7 +128,8 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 	return c, n.retain(time.Now())
 }
 
-// tellStored tells the owner how many records came in, and how many were there before.
+// tellStored tells the owner how many records were stored, and how many were there
+// before.
 func (n *Node) tellStored(c storage.Changes) {
 	var r api.ImportReport
 	if count(&r, c.Outcomes); r.Records > 0 {
@@ -151,7 +137,7 @@ func (n *Node) tellStored(c storage.Changes) {
 	}
 }
 
-// changed notes what was just stored and replaced. The caller holds n.storing.
+// changed passes on what was just stored and replaced. The caller holds n.storing.
 func (n *Node) changed(c storage.Changes) error {
 	switch {
 	case len(c.Erased) > 0:
@@ -170,7 +156,7 @@ func (n *Node) changed(c storage.Changes) error {
 	return nil
 }
 
-// noteImport notes a file, so that it is not imported again.
+// noteImport notes that a file was imported, so that it is not imported again.
 func (n *Node) noteImport(file api.Digest, as storage.Imported) error {
 	if err := n.store.Remember(file, as); err != nil {
 		return fmt.Errorf("node: note that the file was imported: %w", err)
@@ -178,13 +164,13 @@ func (n *Node) noteImport(file api.Digest, as storage.Imported) error {
 	return nil
 }
 
-// neverShared reports whether records that come now serve this device only.
+// neverShared reports whether records that arrive from now on serve this device only.
 func (n *Node) neverShared() bool {
 	p := n.plan()
 	return p != nil && p.Left == 0 || n.stranded() != nil
 }
 
-// notes counts the cells of arrivals that were not taken as they are.
+// notes counts the cells of arrivals that were not taken as written.
 func notes(arrivals []storage.Arrival) (noted learner.Tally) {
 	for i := range arrivals {
 		noted.Add(arrivals[i].Cells)

@@ -6,9 +6,9 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// Reload reads the configuration again, and takes up those of its keys that may change while
-// the node runs. It returns all that differ from what the node goes by; after an error
-// nothing has changed.
+// Reload reads the configuration again, and applies those of its keys that may change
+// while the node runs. It returns all keys whose values differ from those that the node
+// uses. After an error nothing has changed.
 func (n *Node) Reload(context.Context) ([]datadir.KeyChange, error) {
 	before := *n.live.Load()
 	read, err := datadir.ReadConfig(n.dir, n.files.Task, n.over...)
@@ -16,7 +16,7 @@ func (n *Node) Reload(context.Context) ([]datadir.KeyChange, error) {
 		return nil, err
 	}
 	if read.Accounting == "" {
-		read.Accounting = before.Accounting // which was settled
+		read.Accounting = before.Accounting // the settled one
 	}
 	after, changes := before.Reloaded(read)
 	n.live.Store(&after)

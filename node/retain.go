@@ -13,7 +13,7 @@ import (
 // retainEvery is how often a running node looks for records that have become too old.
 const retainEvery = time.Hour
 
-// limits are those of the configuration at a time.
+// limits returns the limits of the configuration at a time.
 func (n *Node) limits(now time.Time) storage.Limits {
 	l := storage.Limits{Records: n.live.Load().KeepRecords}
 	if days := n.live.Load().KeepDays; days > 0 {
@@ -22,8 +22,8 @@ func (n *Node) limits(now time.Time) storage.Limits {
 	return l
 }
 
-// retain deletes the records that the owner's limits keep no longer at this time. Models
-// that know of them serve until the next is fitted. The caller holds n.storing.
+// retain deletes the records that are beyond the owner's limits at this time. Models that
+// know of them are used until the next one is fitted. The caller holds n.storing.
 func (n *Node) retain(now time.Time) error {
 	limits := n.limits(now)
 	if limits == (storage.Limits{}) {
@@ -33,7 +33,7 @@ func (n *Node) retain(now time.Time) error {
 	for {
 		some, err := n.expire(limits)
 		if err != nil {
-			n.records.forget() // whatever was erased
+			n.records.forget() // it is unknown what was erased
 			return fmt.Errorf("node: delete records that are kept no longer: %w", err)
 		}
 		if len(some) == 0 {
@@ -54,7 +54,8 @@ func (n *Node) retain(now time.Time) error {
 	return n.store.Wipe()
 }
 
-// expire erases some of the records that are beyond the limits, and returns their numbers.
+// expire erases some of the records that are beyond the limits, and returns their
+// numbers.
 func (n *Node) expire(limits storage.Limits) ([]learner.Seq, error) {
 	counts, err := n.records.count()
 	if err != nil {
@@ -73,14 +74,14 @@ func (n *Node) expire(limits storage.Limits) ([]learner.Seq, error) {
 	return numbers, nil
 }
 
-// retainNow is retain for a caller that holds nothing.
+// retainNow is retain for a caller that does not hold n.storing.
 func (n *Node) retainNow() error {
 	n.storing.Lock()
 	defer n.storing.Unlock()
 	return n.retain(time.Now())
 }
 
-// retaining deletes what has become too old until ctx ends.
+// retaining deletes records that have become too old, until ctx ends.
 func (n *Node) retaining(ctx context.Context) error {
 	tick := time.NewTicker(retainEvery)
 	defer tick.Stop()

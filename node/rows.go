@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"p2pnode/csvfile"
@@ -14,12 +15,13 @@ import (
 	"p2pnode/storage"
 )
 
-// maxBadLines is how many bad lines an import report spells out.
+// maxBadLines is how many bad lines an import report lists.
 const maxBadLines = 20
 
 // OpenRows begins to read a file of rows of the task, CSV or lines of JSON, as packages
-// csvfile and rowfile describe. It fails with an [ErrRequest] if the file cannot be such
-// or the header of CSV lacks one of these columns of the task; others do not matter.
+// csvfile and rowfile describe. It fails with an [api.ErrRequest] if the file has neither
+// form, or if the header of CSV lacks one of the given columns of the task. Other columns
+// may be missing.
 func OpenRows(r io.Reader, t *learner.Task, columns []string) (*rowfile.Reader, error) {
 	rows, err := rowfile.NewReader(r)
 	if err == nil && rows.Columns != nil {
@@ -31,7 +33,8 @@ func OpenRows(r io.Reader, t *learner.Task, columns []string) (*rowfile.Reader, 
 	return rows, nil
 }
 
-// Cell is the text of a column of the task in a row of a file, and whether the row has it.
+// Cell returns the text that a row of a file has in a column of the task, and whether the
+// row has it.
 func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found bool, err error) {
 	if t.Numeric(column) {
 		return row.Number(column)
@@ -39,10 +42,11 @@ func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found 
 	return row.Cell(column)
 }
 
-// readRows reads records from rows that have the task's columns, in any order, and ignores
-// other columns but that of the IDs, if it is named. It goes on after a bad line, so that one report names them all. It hands
-// each record to take and stops at its first error. Other errors are an [ErrRequest],
-// [ErrBadLines] or the error of r.
+// readRows reads records from rows that have the task's columns, in any order. It ignores
+// other columns except that of the IDs, if it is named. It continues after a bad line, so
+// that one report names all of them. It passes each record to take and stops at the first
+// error of take. Other errors are an [api.ErrRequest], [api.ErrBadLines] or the error of
+// r.
 func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport, take func(storage.Arrival) error) error {
 	report.Lines, report.Cells = []api.BadLine{}, []api.ColumnTally{}
 	rows, err := OpenRows(r, t, t.Columns())
@@ -67,6 +71,34 @@ func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport,
 	return err
 }
 
+// hasID checks that a header of CSV has the column of the IDs.
+func hasID(rows *rowfile.Reader, id string) error {
+	if id == "" || rows.Columns == nil || slices.Contains(rows.Columns, id) {
+		return nil
+	}
+	return fmt.Errorf("the header has no column %q, which should say which record a line is", id)
+}
+
+// arrivalOf returns the record of a row, with the ID in the named column; "" means that
+// rows have no IDs.
+func arrivalOf(t *learner.Task, row *rowfile.Row, column string) (a storage.Arrival, err error) {
+	if a.Record, err = encodeRow(t, row); err != nil || column == "" {
+		return a, err
+	}
+	text, found, err := row.Cell(column)
+	text = strings.TrimSpace(text)
+	switch {
+	case err != nil:
+		return a, err
+	case !found || learner.Blank(text):
+		return a, fmt.Errorf("column %q is empty, and says which record a line is", column)
+	case len(text) > storage.MaxID:
+		return a, fmt.Errorf("column %q has %d bytes, and says which record a line is with at most %d", column, len(text), storage.MaxID)
+	}
+	a.ID = text
+	return a, nil
+}
+
 func encodeRow(t *learner.Task, row *rowfile.Row) (learner.Record, error) {
 	var wrong error
 	record, err := t.Encode(func(name string) (string, bool) {
@@ -84,7 +116,7 @@ func addBad(r *api.ImportReport, line int, reason error) {
 	}
 }
 
-// hasColumns checks that these columns of the task are all there.
+// hasColumns returns an error unless all of these columns of the task are there.
 func hasColumns(there []string, t *learner.Task, columns []string) error {
 	known := make(map[string]bool, len(there))
 	for _, name := range there {

@@ -22,20 +22,20 @@ import (
 	"p2pnode/peering"
 )
 
-// errNotReady is why a node at rest, or one that only starts, is not ready.
+// errNotReady is the error of a node that does not take part, or that is only starting.
 var errNotReady = errors.New("node: the node takes no part in its network")
 
-// errNotRunning is what [Node.Addrs] returns when the session has just ended.
+// errNotRunning is the error for a session that has just ended.
 var errNotRunning = errors.New("node: the node is stopping")
 
-// Run takes part in the network until ctx ends, then stores the agent's state
-// and returns nil after everything it started has ended. A release that could
-// not be written to disk ends it with an error: nothing may be published until
-// the directory has been opened and verified again. It ends with [ErrRolledBack],
-// and nothing is released, when a peer holds a model of this node that the
-// directory knows nothing of, or ever showed one; only [datadir.Restore] helps then.
+// Run takes part in the network until ctx ends. Then it stores the agent's state and
+// returns nil after everything that it started has ended. If a release cannot be written
+// to disk, Run returns an error: nothing may be published until the directory has been
+// opened and verified again. If a peer holds a model of this node that the directory does
+// not know, or ever showed one, Run returns [ErrRolledBack], and nothing is released;
+// only [datadir.Restore] helps then.
 //
-// While its owner has paused it, the node takes no part.
+// While its owner has paused the node, Run does not take part.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.pauses.enter() {
 		return errErased
@@ -92,7 +92,8 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 		"peer", n.self, "task", n.files.Task.Name, "learner", n.files.Task.Learner, "network", n.network, "addresses", netedge.FullAddrs(h))
 	defer n.diary.Tell(api.Event{Kind: api.EventStopped, Text: "takes part in the network no more"})
 
-	// The network outlives the loop, so that the loop's last act is not cut off.
+	// The network runs longer than the loop, so that the last act of the loop is not cut
+	// off.
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	parts, partsCtx := errgroup.WithContext(run)
@@ -114,7 +115,7 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 		defer close(s.ended)
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		context.AfterFunc(partsCtx, stop) // another part failed
+		context.AfterFunc(partsCtx, stop) // another part has failed
 		return s.loop.run(ctx)
 	})
 	return parts.Wait()
@@ -190,7 +191,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	return s, nil
 }
 
-// abandon ends what parts have begun that will not run.
+// abandon ends what was begun for parts that will not run.
 func abandon(parts ...func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -200,7 +201,7 @@ func abandon(parts ...func(context.Context) error) (err error) {
 	return err
 }
 
-// attach builds the agent from what is stored and makes the session known.
+// attach makes the agent from what is stored, and makes the session known.
 func (n *Node) attach(s *session) error {
 	n.storing.Lock()
 	defer n.storing.Unlock()
@@ -234,12 +235,12 @@ func (n *Node) attach(s *session) error {
 	n.intake.Lock()
 	defer n.intake.Unlock()
 	n.session = s
-	s.discovery.Bootstrap(n.bootstrap()) // which may have changed meanwhile
+	s.discovery.Bootstrap(n.bootstrap()) // they may have changed meanwhile
 	close(n.running)
 	return nil
 }
 
-// detach forgets the session and remembers the peers it met.
+// detach forgets the session and saves the peers that it met.
 func (n *Node) detach(s *session) {
 	n.intake.Lock()
 	defer n.intake.Unlock()
@@ -273,8 +274,8 @@ func (n *Node) Ready() error {
 	return nil
 }
 
-// Addrs waits until Run takes part in the network, and returns the addresses
-// others can reach this node at, each with its peer ID.
+// Addrs waits until Run takes part in the network. It returns the addresses at which
+// others can reach this node, each with its peer ID.
 func (n *Node) Addrs(ctx context.Context) ([]string, error) {
 	n.intake.Lock()
 	running := n.running
@@ -313,7 +314,8 @@ func (n *Node) relay(ctx context.Context, h host.Host) error {
 	return s.Run(ctx)
 }
 
-// newNeighbourhood takes the sources of the machine's random choices and of its view's.
+// newNeighbourhood makes the driver of a neighbourhood. choices is the source of the
+// machine's random choices, and view that of its view.
 func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer, choices, view rand.Source) *neighbourhood {
 	t, p := n.files.Task, n.power()
 	c := peering.Config{
@@ -321,9 +323,9 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 		Closed: n.private.Key != nil,
 	}
 	if t.Silent() {
-		c.Graph.Degree = 0 // nothing is said to neighbours, so none are wanted
+		c.Graph.Degree = 0 // nothing is sent to neighbours, so none are wanted
 	}
-	only, _ := n.files.Config.OnlyNeighbours() // validated when the file was read
+	only, _ := n.files.Config.OnlyNeighbours() // cannot fail: validated when the file was read
 	for _, id := range only {
 		c.Only = append(c.Only, gossip.ID(id))
 	}

@@ -10,11 +10,11 @@ import (
 	"p2pnode/node/summing"
 )
 
-// session is what exists only while a node runs: host, network, loop.
+// session holds what exists only while a node runs: host, network, loop.
 type session struct {
 	host      host.Host
 	reach     *reach.Reach
-	unopened  []string // addresses at which it does not listen, and why
+	unopened  []string // the addresses at which the node does not listen, and why
 	gossip    *gossip.Gossip
 	hood      *neighbourhood
 	discovery *discovery.Discovery
@@ -23,7 +23,7 @@ type session struct {
 	ended     chan struct{} // closed when the loop has returned
 }
 
-// service is what the session does for private sums.
+// service returns what the session does for private sums.
 func (s *session) service() *gossip.Service {
 	if s.desk == nil {
 		return nil
@@ -31,9 +31,9 @@ func (s *session) service() *gossip.Service {
 	return s.desk.Service()
 }
 
-// records hands stored records, or the numbers of deleted ones, to the agent. It cannot be
-// cancelled: a stored record that the agent does not have would be missing until the next
-// run, and a deleted one must leave the agent too.
+// records passes stored records, or the numbers of deleted ones, to the agent. It cannot
+// be cancelled: a stored record that the agent does not get would be missing until the
+// next run, and a deleted one must leave the agent too.
 func (s *session) records(add []learner.Record, drop []learner.Seq) error {
 	c := recordChange{add: add, drop: drop, done: make(chan error, 1)}
 	select {
@@ -44,7 +44,8 @@ func (s *session) records(add []learner.Record, drop []learner.Seq) error {
 	}
 }
 
-// refresh calls whom the node waits for again, as the machine's network has changed.
+// refresh calls the peers that the node waits for again, because the machine's network
+// has changed.
 func (s *session) refresh() {
 	s.hood.keeper.Refresh()
 	if s.desk != nil {

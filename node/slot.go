@@ -9,15 +9,15 @@ import (
 // slot is the grid of publishing times.
 const slot = 100 * time.Millisecond
 
-// publicSlot is when a protected release goes out: at the first time of the grid that is at
-// least wait after the wake. The wait is one slot and a public estimate of the work, so the
-// time says nothing about how long the computation took. Times are on the agent's clock.
-// Messages with the zero publicSlot go out at once.
+// publicSlot says when a protected release is sent: at the first time of the grid after
+// woke plus wait. wait is one slot and a public estimate of the work, so the time says
+// nothing about how long the computation took. Times are on the agent's clock. Messages
+// with the zero publicSlot are sent at once.
 type publicSlot struct{ woke, wait time.Duration }
 
-// at returns the time of the slot. A message that is late, on a slow or busy device, waits
-// for a time twice as far from the wake, and so on. That tells less of how late it is than
-// the next slot would.
+// at returns the time of the slot. A message that is late, on a slow or busy device, gets
+// a time twice as far from the wake, and so on. That reveals less about how late it is
+// than the next slot would.
 func (s publicSlot) at(now time.Duration) time.Duration {
 	if s.wait == 0 {
 		return 0
@@ -29,7 +29,7 @@ func (s publicSlot) at(now time.Duration) time.Duration {
 	}
 }
 
-// slotOf returns when the messages go out that follow from a query asked at the wake.
+// slotOf returns when the messages are sent that follow from a query made at the wake.
 func slotOf(q *learner.Query, woke time.Duration) publicSlot {
 	if !q.Mechanism.Protected() {
 		return publicSlot{}
@@ -38,17 +38,17 @@ func slotOf(q *learner.Query, woke time.Duration) publicSlot {
 }
 
 const (
-	// perCoordinate is what a coordinate of one record's gradient may take, about ten
-	// times what it takes on a desktop.
+	// perCoordinate is the time allowed for a coordinate of one record's gradient, about
+	// ten times what it takes on a desktop.
 	perCoordinate = 100 * time.Nanosecond
-	// perGradient is the rest of a gradient's time, in coordinates, and perNoise the time
-	// to draw the noise of a coordinate, in gradients.
+	// perGradient is the time allowed for the rest of a gradient, in coordinates.
+	// perNoise is the time allowed for drawing the noise of a coordinate, in gradients.
 	perGradient, perNoise = 8, 100
 	longestWork           = 24 * time.Hour
 )
 
-// work is a generous estimate of how long it takes to work the query out and to draw
-// its noise. It looks at public things only: slots, coordinates and passes.
+// work returns a generous estimate of the time for working the query out and drawing its
+// noise. It depends on public values only: slots, coordinates and passes.
 func work(q *learner.Query) time.Duration {
 	gradients, coordinates := perNoise, 0
 	for i := range q.Sums {

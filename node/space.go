@@ -8,15 +8,15 @@ import (
 	"p2pnode/node/api"
 )
 
-// reserve is how many bytes of the disk records leave free. A node needs them for what it
-// pays and publishes: after a write that failed it must stop.
+// reserve is how many bytes of the disk stay free when records are stored. A node needs
+// them for what it pays for and publishes: after a write has failed it must stop.
 const reserve = 32 << 20
 
-// spaceEvery is how many records are stored between two looks at the disk.
+// spaceEvery is how many records are stored between two checks of the disk.
 const spaceEvery = 1024
 
-// space reports an error if no more records are stored: the database has reached its limit,
-// or the disk is nearly full.
+// space returns an error if no more records may be stored, because the database has
+// reached its limit or the disk is nearly full.
 func (n *Node) space() error {
 	if most := int64(n.live.Load().MaxMegabytes) << 20; most > 0 {
 		used, err := n.store.Used()

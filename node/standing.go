@@ -11,8 +11,8 @@ import (
 	"p2pnode/node/api"
 )
 
-// Standings lists what is held against peers, and by peers against this node: first who is
-// refused, the latest first, then who is limited or distrusted.
+// Standings lists what this node holds against peers, and what peers hold against it:
+// first refused peers, the latest first, then peers that are limited or distrusted.
 func (n *Node) Standings(context.Context) ([]api.Standing, error) {
 	out := []api.Standing{}
 	if s := n.current(); s != nil {
@@ -36,7 +36,7 @@ func (n *Node) Standings(context.Context) ([]api.Standing, error) {
 	return out, nil
 }
 
-// standing says what the table of reputation holds against a peer.
+// standing returns what the table of reputation holds against a peer.
 func standing(h reputation.Held) api.Standing {
 	until := h.Until
 	s := api.Standing{Peer: h.Peer.String(), State: api.Limited, Why: grounds(h), Since: h.Since, Until: &until, Counts: make(map[string]uint64)}
@@ -89,7 +89,7 @@ func (n *Node) tellRefused(h reputation.Held) {
 	})
 }
 
-// twoFaced are the peers against which there is evidence.
+// twoFaced lists the peers against which there is evidence.
 func twoFaced(g *gossip.Gossip) (out []api.Standing) {
 	for _, e := range g.Evidence() {
 		out = append(out, api.Standing{
@@ -99,7 +99,7 @@ func twoFaced(g *gossip.Gossip) (out []api.Standing) {
 	return out
 }
 
-// strangers are the refusals for the lack of membership.
+// strangers lists the refusals because a peer, or this node, is not a member.
 func strangers(p *api.Private) (out []api.Standing) {
 	add := func(list []api.Refusal, state api.State, why string) {
 		for _, r := range list {
@@ -111,7 +111,7 @@ func strangers(p *api.Private) (out []api.Standing) {
 	return out
 }
 
-// refused lists who is turned away and by whom.
+// refused lists the peers that are turned away, and those that turn this node away.
 func refused(list []api.Standing) []api.Refused {
 	out := []api.Refused{}
 	for _, s := range list {

@@ -12,9 +12,9 @@ import (
 	"p2pnode/privacy"
 )
 
-// Statement says what this node guarantees, for others, signed with its key. It reads the
-// ledger from disk first, and fails if that is not sound or is an old copy: then nobody
-// knows what was spent.
+// Statement says what this node guarantees, for others, signed with its key. It first
+// reads the ledger from disk, and fails if the ledger is not sound or is an old copy:
+// then it is unknown what was spent.
 func (n *Node) Statement(ctx context.Context) (api.SignedStatement, error) {
 	head, budget, err := n.audited(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (n *Node) Statement(ctx context.Context) (api.SignedStatement, error) {
 	return statement.Sign(s, n.files.Key)
 }
 
-// audited returns what the ledger on disk says and the budget of the same moment.
+// audited returns what the ledger on disk says and the budget at the same moment.
 func (n *Node) audited(ctx context.Context) (api.Verification, api.Budget, error) {
 	for {
 		before, err := n.Verify(ctx)
@@ -51,7 +51,7 @@ func (n *Node) audited(ctx context.Context) (api.Verification, api.Budget, error
 		if after, err := n.Verify(ctx); err != nil || after == before {
 			return after, budget, err
 		}
-		if err := ctx.Err(); err != nil { // somebody paid meanwhile
+		if err := ctx.Err(); err != nil { // the two differ: something was paid for meanwhile
 			return before, api.Budget{}, err
 		}
 	}
@@ -60,16 +60,16 @@ func (n *Node) audited(ctx context.Context) (api.Verification, api.Budget, error
 func paid(cohorts []api.CohortBudget) []api.Paid {
 	out := []api.Paid{}
 	for _, c := range cohorts {
-		if c.Releases+c.Sums > 0 || c.Retired { // the others' only news is that there are records
+		if c.Releases+c.Sums > 0 || c.Retired { // the statement would only reveal that the other cohorts exist
 			out = append(out, api.Paid{Cohort: c.Cohort, Releases: c.Releases, Sums: c.Sums, Spent: c.Spent, AtLeast: c.AtLeast, Retired: c.Retired})
 		}
 	}
 	return out
 }
 
-// audiences says who gets what. Only what goes to single peers over encrypted streams is
-// for them alone, and only there a promise names peers. Servers publish what they make of
-// it, so the promise to each is no smaller than that to all.
+// audiences says who gets what. Only what is sent to single peers over encrypted streams
+// is for them alone, so only there a promise names peers. Servers publish what they make
+// of it, so the promise to each of them is no smaller than that to everybody.
 func audiences(t *learner.Task, g *api.Guarantee, s *api.SumsBudget) (list []api.Audience) {
 	add := func(a api.Audience) {
 		if g != nil {
@@ -110,7 +110,7 @@ func memberPeers(c api.Committee) []string {
 	return slices.Clip(peers)
 }
 
-// restsOn are the conditions of the guarantee.
+// restsOn lists the conditions of the guarantee.
 func restsOn(s *api.SumsBudget) []string {
 	list := []string{
 		"that the node runs an unchanged p2pnode, whose releases and debits go through one door, and that nobody else writes to its directory",
@@ -123,7 +123,7 @@ func restsOn(s *api.SumsBudget) []string {
 	return list
 }
 
-// notPromised is [NotCovered] in words for others.
+// notPromised is [NotCovered], worded for others.
 func notPromised() []string {
 	return []string{
 		"how many records there are, when they came, and how they were grouped into cohorts",

@@ -16,35 +16,34 @@ import (
 	"p2pnode/storage"
 )
 
-// Stats are the numbers of a node for those who watch it from outside. They say how it gets
-// on and what it spent, and nothing of what records hold or of how well a model predicts
-// them: Status is without Personal. Counts are since [Open].
+// Stats holds the numbers of a node for those who watch it from outside. They say how it
+// is doing and what it has spent. They say nothing of what records hold or how well a
+// model predicts them: Status is without Personal. Counts begin at [Open].
 type Stats struct {
-	Status api.Status // with all of the sums
+	Status api.Status // with all of its private sums
 	Fits   FitStats
-	// Released counts what was released, and Refused the releases for which no budget was
-	// left.
+	// Released counts releases, and Refused those for which no budget was left.
 	Released, Refused uint64
-	Unprotected       int                      // releases without a guarantee, since the directory was made
-	Gossip            map[gossip.Reason]uint64 // messages that were not taken or did not get away
-	RefusedPeers      int                      // whose messages are not looked at for a while
+	Unprotected       int                      // releases without a guarantee since the data directory was made
+	Gossip            map[gossip.Reason]uint64 // messages that were not accepted or could not be sent
+	RefusedPeers      int                      // peers whose messages are ignored for a while
 	Connections       map[Connection]int
 	Limits            netedge.Refused
 	Reach             reach.Verdict
 	ClockBehind       float64          // seconds; 0: not noticeably
-	Protocols         map[string]Bytes // by the name of the protocol, without that of the network
+	Protocols         map[string]Bytes // by the name of the protocol, without the network's name
 	Storage           storage.Stats
-	DiskFree          int64 // bytes; -1: not known
+	DiskFree          int64 // bytes; -1: unknown
 }
 
 // Connection is a kind of connection.
 type Connection struct{ Inbound, Relayed bool }
 
-// Bytes that were received and sent.
+// Bytes counts bytes that were received and sent.
 type Bytes struct{ In, Out uint64 }
 
-// Stats returns the numbers as they are now. It fits no model, reads no record, and waits
-// for a write to the disk at most.
+// Stats returns the present numbers. It fits no model and reads no record; it waits at
+// most for a write to the disk.
 func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	status, err := n.Progress(ctx)
 	if err != nil {
@@ -85,6 +84,6 @@ func (s *Stats) describe(running *session) {
 	s.Reach, s.ClockBehind = report.Verdict(), report.ClockBehind
 }
 
-// CountWith makes libp2p count by itself, by an option as [libp2p.PrometheusRegisterer], in
-// the next run. Otherwise it does not count.
+// CountWith makes libp2p count in the next run, with an option such as
+// [libp2p.PrometheusRegisterer]. Otherwise libp2p does not count.
 func (n *Node) CountWith(o libp2p.Option) { n.meter.Libp2p = o }

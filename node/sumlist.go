@@ -32,8 +32,8 @@ func noSums(files *datadir.Files) error {
 	return fmt.Errorf("node: the task %q %w", files.Task.Name, api.ErrNoSums)
 }
 
-// describeSums lists of each recipe the results that are here, or only the last of them,
-// and the sum to come; nil for a task without private sums.
+// describeSums lists, for each recipe, the results that are here, or only the last of
+// them, and the next sum. It returns nil if the task has no private sums.
 func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 	k := n.sums
 	if k == nil {
@@ -78,7 +78,8 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 	return out, nil
 }
 
-// part is what the ledger says of a sum that this node is not known to be in.
+// part returns this node's part in a sum: what the result says of it, or else what the
+// ledger says.
 func part(s api.Sum, paid map[string]storage.Contributed) api.SumPart {
 	c, ok := paid[s.ID]
 	switch {
@@ -92,7 +93,7 @@ func part(s api.Sum, paid map[string]storage.Contributed) api.SumPart {
 	return api.PartSent
 }
 
-// desk is that of the session; nil unless Run is running.
+// desk returns the session's desk; nil unless Run is running.
 func (n *Node) desk() *summing.Desk {
 	if s := n.current(); s != nil {
 		return s.desk
@@ -100,7 +101,7 @@ func (n *Node) desk() *summing.Desk {
 	return nil
 }
 
-// sumsBudget is what the sums take of the budget; nil for a task without.
+// sumsBudget returns what the sums take of the budget; nil if the task has none.
 func (n *Node) sumsBudget() (*api.SumsBudget, error) {
 	known, err := n.describeSums(true)
 	if known == nil || err != nil {
@@ -119,8 +120,8 @@ func (n *Node) sumsBudget() (*api.SumsBudget, error) {
 }
 
 // VerifySum checks a file with the result of a private sum against the task of a data
-// directory, which may be in use: the committee's signatures and, if the certified list is
-// beside it, who is in the sum.
+// directory, which may be in use. It checks the committee's signatures and, if the
+// certified list is beside the file, who is in the sum.
 func VerifySum(dir, file string) (api.SumFile, error) {
 	files, err := datadir.Read(dir)
 	if err != nil {
@@ -150,8 +151,8 @@ func VerifySum(dir, file string) (api.SumFile, error) {
 	return told, nil
 }
 
-// MemberKeys says which keys a member of a committee keeps in its directory, which may be
-// in use, or in that of a relay.
+// MemberKeys says which keys a member of a committee keeps in its directory, or in that
+// of a relay. The directory may be in use.
 func MemberKeys(dir string) (api.MemberKeys, error) {
 	self, err := datadir.PeerOf(dir)
 	if err != nil {
@@ -163,7 +164,7 @@ func MemberKeys(dir string) (api.MemberKeys, error) {
 	}
 	keys := api.MemberKeys{Peer: self.String(), Sums: []api.KeysForSum{}}
 	plan := new(summing.Plan)
-	if files, err := datadir.Read(dir); err == nil { // a relay has none
+	if files, err := datadir.Read(dir); err == nil { // a relay's directory has no task
 		if plan, err = datadir.Plan(files.Task, files.Catalogue); err != nil {
 			return api.MemberKeys{}, err
 		}

@@ -23,7 +23,7 @@ func (n *Node) resultsDir() string { return filepath.Join(n.dir, datadir.Results
 
 func (n *Node) committeeDir() string { return filepath.Join(n.dir, datadir.CommitteeDir) }
 
-// newDesk is nil for a task without private sums.
+// newDesk makes the desk for private sums; it returns nil if the task has none.
 func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, error) {
 	if n.sums == nil {
 		return nil, nil
@@ -54,8 +54,8 @@ func (n *Node) sum(ctx context.Context, d *summing.Desk) error {
 	return err
 }
 
-// walk takes part in the sums of one recipe, one after the other. Those of earlier runs are
-// only served.
+// walk takes part in the sums of one recipe, one after the other. The results of earlier
+// sums are only served.
 func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 	var members sync.WaitGroup
 	defer members.Wait()
@@ -70,7 +70,7 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 	for {
 		s, err := n.sums.next(w)
 		if err != nil || s == nil {
-			<-ctx.Done() // as a member it serves the last ones
+			<-ctx.Done() // a member goes on serving the last sums
 			return err
 		}
 		if n.sums.member {
@@ -99,8 +99,8 @@ func sumEvent(w *walk, s *sums.Sum, state api.SumState) *api.SumEvent {
 	return &api.SumEvent{Recipe: w.recipe + 1, Epoch: s.Epoch, Round: s.Round, State: state}
 }
 
-// serveKept serves the results that are kept of earlier sums. A member that was stopped
-// before it erased its keys for one goes on with it.
+// serveKept serves the results of earlier sums that this node keeps. A member that was
+// stopped before it erased its keys for a sum continues with that sum.
 func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 	for epoch := uint64(1); epoch <= w.epoch && epoch <= uint64(n.sums.plan.Epochs()); epoch++ {
 		for round := range uint64(n.sums.plan.Recipe(w.recipe).Rounds()) {
@@ -120,8 +120,8 @@ func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 	return nil
 }
 
-// contributionTo is what this node adds to a sum: the vector of the records of all cohorts
-// that can pay.
+// contributionTo returns what this node adds to a sum: the vector of the records of all
+// cohorts that can pay.
 func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 	at := n.sums.at(w)
 	recipe := n.sums.plan.Recipe(w.recipe)

@@ -24,7 +24,7 @@ func post[T any](ctx context.Context, c *Client, path string, parameter any) (v 
 	return v, c.order(ctx, http.MethodPost, path, parameter, into(&v))
 }
 
-// order makes a request whose parameter is a JSON value, and hands its answer to read.
+// order makes a request whose parameter is a JSON value, and passes the answer to read.
 func (c *Client) order(ctx context.Context, method, path string, parameter any, read func(io.Reader) error) error {
 	body, err := json.Marshal(parameter)
 	if err != nil {
@@ -38,13 +38,13 @@ func into(v any) func(io.Reader) error {
 	return func(answer io.Reader) error { return json.NewDecoder(answer).Decode(v) }
 }
 
-// nothing reads the answer of a request that says only that it was done.
+// nothing reads an answer that only says that the request was done.
 func nothing(io.Reader) error { return nil }
 
 // call is a request.
 type call struct {
 	method, path string
-	media        string // of body
+	media        string // the media type of body
 	body         io.Reader
 }
 
@@ -57,7 +57,7 @@ type refused struct {
 // Unwrap is for [errors.Is] and its kin.
 func (r refused) Unwrap() error { return r.error }
 
-// send makes a request and hands its answer to read. It fails if the answer reports an
+// send makes a request and passes the answer to read. It fails if the answer reports an
 // error.
 func (c *Client) send(ctx context.Context, q call, read func(io.Reader) error) error {
 	ctx, stop := c.watch(ctx)
@@ -79,7 +79,7 @@ func (c *Client) request(ctx context.Context, q call, read func(io.Reader) error
 	}
 	response, err := c.http.Do(request)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // the URL would tell the user nothing
+		err = wrapped.Err // without the URL, which would tell the user nothing
 	}
 	if err != nil {
 		return fmt.Errorf("client: the daemon does not answer: %w", err)
@@ -90,18 +90,18 @@ func (c *Client) request(ctx context.Context, q call, read func(io.Reader) error
 	}
 	var p api.Problem
 	if err := json.NewDecoder(response.Body).Decode(&p); err != nil {
-		return fmt.Errorf("client: the daemon answers %s", response.Status)
+		return fmt.Errorf("client: the server answers %s", response.Status)
 	}
-	if p.Detail == "" { // another server's
-		p.Detail = "the daemon answers " + response.Status
+	if p.Detail == "" { // the answer is not from a p2pnode
+		p.Detail = "the server answers " + response.Status
 	}
 	return refused{p.Err(), p}
 }
 
-// errStopped ends a list whose reader wants no more.
+// errStopped ends a list when its reader wants no more of it.
 var errStopped = errors.New("client: enough of the list")
 
-// list reads an answer that is one line of JSON for each of its elements, while it comes.
+// list reads an answer that has one line of JSON for each element, while it arrives.
 func list[T any](ctx context.Context, c *Client, path, what string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := c.send(ctx, call{method: http.MethodGet, path: path}, func(answer io.Reader) error {
@@ -111,7 +111,7 @@ func list[T any](ctx context.Context, c *Client, path, what string) iter.Seq2[T,
 					return nil
 				} else if err != nil {
 					if gone := ctx.Err(); gone != nil {
-						err = gone // the connection was closed for that
+						err = gone // that is why the connection was closed
 					}
 					return fmt.Errorf("client: read %s: %w (the daemon's log says more)", what, err)
 				}

@@ -1,4 +1,5 @@
-// Package client asks a server of the owner's interface, as [p2pnode/node/api.Owner] says.
+// Package client asks a server of the owner's interface. It has the methods of
+// [p2pnode/node/api.Owner].
 package client
 
 import (
@@ -13,15 +14,15 @@ import (
 	"p2pnode/node/api"
 )
 
-// daemonTimeout is how long a daemon may take to say that it is alive.
+// daemonTimeout is how long a daemon may take to give a sign of life.
 const daemonTimeout = 10 * time.Second
 
 // Client talks to a server. All methods are safe for concurrent use.
 type Client struct {
 	http    http.Client
-	base    string // of the server's addresses
+	base    string // the URL with which the server's addresses begin
 	timeout time.Duration
-	daemon  atomic.Int64 // process ID; 0: not known
+	daemon  atomic.Int64 // process ID; 0: unknown
 }
 
 var _ api.Owner = (*Client)(nil)
@@ -29,8 +30,8 @@ var _ api.Owner = (*Client)(nil)
 // Dial opens a connection to a server.
 type Dial func(ctx context.Context) (net.Conn, error)
 
-// New returns a client of a server that is reached by dial and asks for no token. It does
-// not check whether there is one.
+// New returns a client of a server that dial reaches and that asks for no token. It does
+// not check whether the server is there.
 func New(dial Dial) *Client {
 	c := &Client{base: "http://localhost", timeout: daemonTimeout}
 	c.http.Transport = &http.Transport{
@@ -58,9 +59,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Alive asks the daemon for a sign of life. If the daemon says nothing for ten seconds,
-// Alive and every other request fail with ErrSilent, however long the request itself may
-// take.
+// Alive asks the daemon for a sign of life. If it gives none for ten seconds, Alive and
+// all other requests fail with ErrSilent, even if the request itself may take longer.
 func (c *Client) Alive(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -78,7 +78,7 @@ func (c *Client) Alive(ctx context.Context) error {
 	return err
 }
 
-// Ready says why the node takes no part in its network; nil: it does.
+// Ready says why the node does not take part in its network; nil: it does.
 func (c *Client) Ready(ctx context.Context) error {
 	return c.send(ctx, call{method: http.MethodGet, path: "/readyz"}, nothing)
 }

@@ -156,7 +156,7 @@ func (c *Client) Import(ctx context.Context, csv io.Reader, o api.ImportOptions)
 	return r, err
 }
 
-// Backup implements [api.Lifecycle]. A copy that breaks off is an error.
+// Backup implements [api.Lifecycle]. If the copy breaks off, it returns an error.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	return c.send(ctx, call{method: http.MethodGet, path: "/v1/backup"}, func(body io.Reader) error {
 		if _, err := io.Copy(w, body); err != nil {

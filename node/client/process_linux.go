@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// peerProcess is the ID of the process that listens at the other end; 0 if that
-// cannot be found out.
+// peerProcess returns the ID of the process that listens at the other end; 0 if that is
+// unknown.
 func peerProcess(c *net.UnixConn) (pid int) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 
 // Remote is a server on a network.
 type Remote struct {
-	URL   string  // http://127.0.0.1:8467, or https and any host
-	Token string  // a secret of p2pnode token new
-	Peer  peer.ID // whose certificate the server must show; "": one that this machine trusts
+	URL   string  // http://127.0.0.1:8467, or https with any host
+	Token string  // a secret that p2pnode token new printed
+	Peer  peer.ID // the peer whose certificate the server must show; "": any certificate that this machine trusts
 }
 
-// NewRemote returns a client of a server on a network. It does not check whether there is
-// one. Without TLS it speaks to this machine only.
+// NewRemote returns a client of a server on a network. It does not check whether the
+// server is there. Without TLS it speaks only to this machine.
 func NewRemote(r Remote) (*Client, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
@@ -54,11 +54,11 @@ func here(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// pinned trusts the certificate of a peer, and no other.
+// pinned trusts only a certificate of the given peer.
 func pinned(id peer.ID) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // what follows verifies more: that the peer's key signed the certificate's
+		InsecureSkipVerify: true, // the function below checks more: that the peer's key signed the certificate's key
 		VerifyConnection: func(s tls.ConnectionState) error {
 			key, err := libp2ptls.PubKeyFromCertChain([]*x509.Certificate{s.PeerCertificates[0]})
 			if err != nil {
@@ -72,7 +72,7 @@ func pinned(id peer.ID) *tls.Config {
 	}
 }
 
-// bearer shows a token with each request.
+// bearer sends a token with each request.
 type bearer struct {
 	token string
 	next  *http.Transport

@@ -8,12 +8,12 @@ import (
 	"p2pnode/node/api"
 )
 
-// Tokens lists who may ask over a network.
+// Tokens lists the tokens of those who may ask over a network.
 func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
 	return get[[]api.Token](ctx, c, "/v1/tokens")
 }
 
-// NewToken makes a token. Nobody is told its secret again.
+// NewToken makes a token. Its secret is shown only once.
 func (c *Client) NewToken(ctx context.Context, w api.TokenWish) (api.IssuedToken, error) {
 	return post[api.IssuedToken](ctx, c, "/v1/tokens", w)
 }

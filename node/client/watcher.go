@@ -34,8 +34,8 @@ func (c *Client) Logs(ctx context.Context, last int, more bool) iter.Seq2[api.Lo
 	return follow[api.LogLine](ctx, c, fmt.Sprintf("/v1/logs?last=%d&follow=%t", last, more))
 }
 
-// follow reads values as they come: lines of JSON, or the data of server-sent events, of
-// which the server sends no other lines that begin with a brace.
+// follow reads values as they arrive: lines of JSON, or the data of server-sent events.
+// Only lines with a value begin with a brace.
 func follow[T any](ctx context.Context, c *Client, path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := c.send(ctx, call{method: http.MethodGet, path: path}, func(answer io.Reader) error {

@@ -1,5 +1,5 @@
-// Package dashboard is what the owner of a node sees in a browser: plain pages, which hold no
-// data and ask the interface below /v1 for it. They need nothing but themselves.
+// Package dashboard is what the owner of a node sees in a browser: plain pages, which
+// hold no data and ask the interface below /v1 for it. They load nothing from elsewhere.
 package dashboard
 
 import (
@@ -17,12 +17,12 @@ import (
 //go:embed pages
 var files embed.FS
 
-// policy is what a browser may do for the pages: run and show what comes from here, and ask
-// here. Nothing that a peer says can become a part of them.
+// policy says what a browser may do for the pages: run and show what comes from this
+// server, and ask this server. Nothing that a peer sends can become a part of the pages.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// media are the kinds of files there are, which do not depend on the machine's tables.
+// media lists the types of the files, which thus do not depend on the machine's tables.
 var media = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -30,7 +30,8 @@ var media = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// Handler answers with the pages: index.html for /, and 404 for what is not there.
+// Handler returns the handler that answers with the pages: index.html for /, and 404 for
+// unknown paths.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")

@@ -47,7 +47,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("with %q there is a directory", catalogue)
 		}
 	}
-	if _, err := made(lineTask(), places); err == nil || !strings.Contains(err.Error(), "sums up nothing by a catalogue of keys: leave the file out") {
+	if _, err := made(lineTask(), places); err == nil || !strings.Contains(err.Error(), "adds up nothing by a catalogue of keys: leave the file out") {
 		t.Errorf("a task without keys: %v", err)
 	}
 

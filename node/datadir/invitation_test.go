@@ -94,7 +94,7 @@ func TestTicketWithoutItsKey(t *testing.T) {
 	}
 	wrong := made
 	require.NoError(t, wrong.Private.SetKey(keyText("00")))
-	if err := wrong.Private.Ready(dir); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "another one") {
+	if err := wrong.Private.Ready(dir); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "not the key of the network") {
 		t.Errorf("with another key: %v", err)
 	}
 	require.NoError(t, made.Private.SetKey(keyText("a5")), made.Private.Ready(dir), Make(dir, made))
@@ -140,7 +140,7 @@ func TestTakeTaskRefuses(t *testing.T) {
 		ticket *ticket.Ticket
 		text   []byte
 	}{
-		"another one than the ticket names":                    {good, []byte("name = 'y'\n")},
+		"not the task that the ticket names":                   {good, []byte("name = 'y'\n")},
 		"install the version of the node that":                 {&newer, text},
 		"another version of p2pnode, which is older":           {&older, good.Task},
 		"written by another version of p2pnode: its network i": {&strange, good.Task},

@@ -15,8 +15,8 @@ import (
 	"p2pnode/node/api"
 )
 
-// size is how many events are kept: a day of a node that releases once a minute would be
-// three times as many, a quiet one has weeks. They take 150 kB.
+// size is how many events are kept. A node that releases once a minute makes three times
+// as many in a day; for a quiet one they reach back weeks. They take 150 kB.
 const size = 512
 
 // Diary keeps the newest events of one run of a daemon. Its methods are safe for concurrent
@@ -30,13 +30,14 @@ type Diary struct {
 	gathered map[api.EventKind]*gatherer
 }
 
-// New begins a diary, in which IDs begin at the present time.
+// New begins a diary. Its event IDs begin at the present time in milliseconds.
 func New(log *slog.Logger) *Diary {
 	return &Diary{log: log, run: uint64(time.Now().UnixMilli()), ring: ring.New[api.Event](size), gathered: make(map[api.EventKind]*gatherer)}
 }
 
-// Tell adds an event and logs it, what its owner may have to look at as a warning. It sets ID, run and time. The
-// log says more beside, as [slog.Logger.Log] takes it.
+// Tell adds an event and logs it; an event that the owner may have to look at is logged
+// as a warning. Tell sets ID, run and time. more is logged in addition, as
+// [slog.Logger.Log] takes it.
 func (d *Diary) Tell(e api.Event, more ...any) {
 	level := slog.LevelInfo
 	if e.Kind == api.EventWarning || e.Kind == api.EventRefused {
@@ -49,7 +50,7 @@ func (d *Diary) Tell(e api.Event, more ...any) {
 	})
 }
 
-// attributes are what the log says beside the text.
+// attributes returns what is logged in addition to the text.
 func attributes(e *api.Event) (list []any) {
 	add := func(key string, value any, has bool) {
 		if has {
@@ -78,9 +79,9 @@ func attributes(e *api.Event) (list []any) {
 	return list
 }
 
-// number is a number for people to read, of three digits.
+// number writes a number with three digits, for people to read.
 func number(v float64) float64 {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // it was just written
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // cannot fail: the text was just written
 	return short
 }
 
@@ -110,7 +111,7 @@ func (d *Diary) Events(ctx context.Context, since uint64) iter.Seq2[api.Event, e
 	}
 }
 
-// next is the number of the event after the one of that ID.
+// next returns the number of the event after the one with this ID.
 func (d *Diary) next(since uint64) uint64 {
 	if since < d.run || d.foreign(since) {
 		return 0
@@ -118,8 +119,8 @@ func (d *Diary) next(since uint64) uint64 {
 	return since - d.run + 1
 }
 
-// foreign reports whether an ID is not one of this run. After the clock was set back, an
-// earlier run has higher ones.
+// foreign reports whether an ID is not one of this run. An earlier run has higher IDs if
+// the clock was set back since.
 func (d *Diary) foreign(id uint64) bool {
 	_, added, _ := d.ring.From(^uint64(0))
 	return id != 0 && (id < d.run || id >= d.run+added)

@@ -8,20 +8,20 @@ import (
 	"p2pnode/node/api"
 )
 
-// pace is how often events of a kind that may come many at a time are told.
+// pace is how often events of a kind that may occur many at a time are told.
 const pace = time.Minute
 
-// gatherer adds up events of a kind until their turn. The zero value has none.
+// gatherer adds up events of a kind until it may tell them. The zero value has none.
 type gatherer struct {
 	mu      sync.Mutex
 	told    time.Time
-	waiting *api.Event  // nil: none
-	turn    *time.Timer // of waiting
+	waiting *api.Event  // the sum of the events that wait; nil: none
+	turn    *time.Timer // tells waiting
 }
 
-// Gather is Tell for events of a kind that may come many at a time, one for each line of a
-// pipe for example. The first is told at once, and those of the next minute as one, with
-// their counts added up.
+// Gather is Tell for events of a kind that may occur many at a time, for example one for
+// each line of a pipe. It tells the first event at once, and those of the next minute as
+// one event, with their counts added up.
 func (d *Diary) Gather(e api.Event) {
 	g := d.gatherer(e.Kind)
 	g.mu.Lock()
@@ -41,7 +41,7 @@ func (d *Diary) Gather(e api.Event) {
 	g.turn = time.AfterFunc(wait, func() { d.flush(g) })
 }
 
-// Close tells what was gathered and not told yet.
+// Close tells the events that were gathered and not told yet.
 func (d *Diary) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,9 +72,9 @@ func (d *Diary) flush(g *gatherer) {
 	g.told, g.waiting = time.Now(), nil
 }
 
-// merge adds the counts of e to those of sum, or has it take the place of an earlier fit.
+// merge adds the counts of e to those of sum. A fit replaces an earlier fit.
 func merge(sum, e *api.Event) {
-	if e.Kind == api.EventFitted { // the last one is what counts
+	if e.Kind == api.EventFitted { // only the last one counts
 		*sum = *e
 		return
 	}

@@ -19,18 +19,18 @@ import (
 	"p2pnode/storage"
 )
 
-// Connection is the owner's view of a data directory. Close it when done.
+// Connection is the owner's view of a data directory. The caller must close it.
 type Connection struct {
 	*client.Client
 	release func() error
 }
 
-// Close drops the connection and, if no daemon held it, the directory.
+// Close closes the connection and, if no daemon has the directory, the directory.
 func (c *Connection) Close() error { return errors.Join(c.Client.Close(), c.release()) }
 
-// Connect connects to a directory; if no daemon runs, settings lie over its configuration.
-// If its daemon says nothing for ten seconds, Connect, and later any request, fails with
-// ErrSilent, however long the request itself may take.
+// Connect connects to a directory. If no daemon runs, settings are applied to its
+// configuration. If the daemon gives no sign of life for ten seconds, Connect, and later
+// any request, fails with ErrSilent, even if the request itself may take longer.
 func Connect(ctx context.Context, dir string, log *slog.Logger, over ...datadir.Setting) (*Connection, error) {
 	socket := client.New(client.Socket(SocketPath(dir)))
 	switch err := socket.Alive(ctx); {
@@ -59,16 +59,16 @@ func Running(ctx context.Context, dir string) bool {
 	return errors.Join(c.Alive(ctx), c.Close()) == nil
 }
 
-// SocketPath is where the daemon of a directory listens.
+// SocketPath returns the path at which the daemon of a directory listens.
 func SocketPath(dir string) string { return filepath.Join(dir, datadir.SocketFile) }
 
-// patience is how long [ConnectWaiting] waits for a daemon that starts or stops.
-const patience = 30 * time.Second
+// daemonWait is how long [ConnectWaiting] waits for a daemon that starts or stops.
+const daemonWait = 30 * time.Second
 
-// ConnectWaiting is Connect for a command that comes again and again: it waits while a
-// daemon that starts or stops holds the directory and does not answer yet.
+// ConnectWaiting is Connect for a command that is run again and again. It waits while a
+// daemon that is starting or stopping holds the directory and does not answer yet.
 func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger, over ...datadir.Setting) (*Connection, error) {
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, daemonWait)
 	defer cancel()
 	for {
 		c, err := Connect(ctx, dir, log, over...)
@@ -83,8 +83,8 @@ func ConnectWaiting(ctx context.Context, dir string, log *slog.Logger, over ...d
 	}
 }
 
-// Config is what a server serves of a node in a directory. Its caller adds what only a
-// daemon has.
+// Config returns what a server serves for a node in a directory. The caller adds what
+// only a daemon has.
 func Config(n *node.Node, dir string, log *slog.Logger) (server.Config, error) {
 	if err := datadir.TokensForOwner(dir); err != nil {
 		return server.Config{}, err
@@ -93,7 +93,7 @@ func Config(n *node.Node, dir string, log *slog.Logger) (server.Config, error) {
 	return server.Config{Owner: n, Log: log, Tokens: known, Ready: n.Ready, Left: func() {}}, err
 }
 
-// serveHere serves a node that is at rest to this process alone.
+// serveHere serves a node that does not run, to this process only.
 func serveHere(c server.Config, release func() error) *Connection {
 	ctx, stop := context.WithCancel(context.Background())
 	here := newPipe()

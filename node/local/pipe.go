@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// pipe is a listener that only this process reaches.
+// pipe is a listener that only this process can reach.
 type pipe struct {
 	calls  chan net.Conn
 	closed chan struct{}

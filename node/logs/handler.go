@@ -11,14 +11,14 @@ import (
 	"p2pnode/node/api"
 )
 
-// handler writes the lines of one subsystem, and keeps them.
+// handler writes the lines of one subsystem, and keeps the newest.
 type handler struct {
 	log       *Log
 	subsystem string
 	level     *slog.LevelVar
 	out       slog.Handler
 	attrs     []slog.Attr // given to With
-	group     string      // given to WithGroup, with a point behind
+	group     string      // given to WithGroup, followed by a point
 }
 
 // Enabled implements [slog.Handler].
@@ -62,13 +62,13 @@ func (h *handler) WithGroup(name string) slog.Handler {
 }
 
 func (h *handler) named(a slog.Attr) slog.Attr {
-	if !a.Equal(slog.Attr{}) { // which is to be passed over
+	if !a.Equal(slog.Attr{}) { // an empty attribute must be ignored
 		a.Key = h.group + a.Key
 	}
 	return a
 }
 
-// quoted quotes what could be taken for something else.
+// quoted quotes a text that could be misread without quotes.
 func quoted(text string) string {
 	special := func(r rune) bool { return r == ' ' || r == '"' || r == '=' || !strconv.IsPrint(r) }
 	if text == "" || strings.ContainsFunc(text, special) {

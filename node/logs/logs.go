@@ -22,10 +22,10 @@ const (
 	Discovery = "discovery"
 	Sums      = "sums"
 	API       = "api"
-	LibP2P    = "libp2p" // and what other libraries say
+	LibP2P    = "libp2p" // and other libraries
 )
 
-// Subsystems are the names of all of them.
+// Subsystems returns the names of all subsystems.
 func Subsystems() []string { return []string{Node, Gossip, Discovery, Sums, API, LibP2P} }
 
 // All stands for every subsystem.
@@ -34,19 +34,20 @@ const All = "all"
 // Off is above every level.
 const Off = slog.LevelError + 4
 
-// size is how many lines are kept: at the level info the days of a quiet node, in 100 kB.
+// size is how many lines are kept: at the level info those of several days of a quiet
+// node, in 100 kB.
 const size = 500
 
-// level is one, and its name.
+// level is a level and its name.
 type level struct {
 	name  string
 	level slog.Level
 }
 
-// levels are all of them, ascending.
+// levels lists all levels, ascending.
 var levels = []level{{"debug", slog.LevelDebug}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError}, {"off", Off}}
 
-// Levels are the names of all of them, ascending.
+// Levels returns the names of all levels, ascending.
 func Levels() (names []string) {
 	for _, l := range levels {
 		names = append(names, l.name)
@@ -61,8 +62,8 @@ type Log struct {
 	lines  *ring.Ring[api.LogLine]
 }
 
-// New returns a log that writes to out, which must take every level, what is at least of
-// that level.
+// New returns a log that writes lines of at least the given level to out. out must accept
+// every level.
 func New(out slog.Handler, least slog.Level) *Log {
 	l := &Log{out: out, levels: make(map[string]*slog.LevelVar), lines: ring.New[api.LogLine](size)}
 	for _, name := range Subsystems() {
@@ -72,13 +73,13 @@ func New(out slog.Handler, least slog.Level) *Log {
 	return l
 }
 
-// Handler writes the lines of a subsystem.
+// Handler returns the handler that writes the lines of a subsystem.
 func (l *Log) Handler(subsystem string) slog.Handler {
 	return &handler{log: l, subsystem: subsystem, level: l.levels[subsystem], out: l.out.WithAttrs([]slog.Attr{slog.String("subsystem", subsystem)})}
 }
 
-// For returns the logger of a subsystem beside that one, with the same attributes. One that
-// belongs to no Log serves all subsystems alike.
+// For returns the logger of another subsystem, with the same attributes. If the logger
+// belongs to no Log, For returns it unchanged.
 func For(log *slog.Logger, subsystem string) *slog.Logger {
 	h, ok := log.Handler().(*handler)
 	if !ok {
@@ -87,7 +88,7 @@ func For(log *slog.Logger, subsystem string) *slog.Logger {
 	return slog.New(h.log.Handler(subsystem).WithAttrs(h.attrs))
 }
 
-// Of returns the Log that a logger belongs to; nil: none.
+// Of returns the Log to which a logger belongs, or nil if there is none.
 func Of(log *slog.Logger) *Log {
 	if h, ok := log.Handler().(*handler); ok {
 		return h.log
@@ -95,7 +96,7 @@ func Of(log *slog.Logger) *Log {
 	return nil
 }
 
-// Levels says what is logged of each subsystem.
+// Levels says from which level on each subsystem is logged.
 func (l *Log) Levels() api.LogLevels {
 	out := make(api.LogLevels, len(l.levels))
 	for name, v := range l.levels {
@@ -104,14 +105,14 @@ func (l *Log) Levels() api.LogLevels {
 	return out
 }
 
-// Set changes what is logged of a subsystem.
+// Set changes from which level on a subsystem is logged.
 func (l *Log) Set(subsystem string, least slog.Level) { l.levels[subsystem].Set(least) }
 
-// SetLevel is Set by names, also for All.
+// SetLevel is Set with names. It also accepts All.
 func (l *Log) SetLevel(subsystem, name string) error {
 	i := slices.IndexFunc(levels, func(k level) bool { return k.name == name })
 	if i < 0 {
-		return api.WrongRequest(fmt.Errorf("node: %q is no level; take one of %s", name, strings.Join(Levels(), ", ")))
+		return api.WrongRequest(fmt.Errorf("node: there is no level %q; take one of %s", name, strings.Join(Levels(), ", ")))
 	}
 	if subsystem == All {
 		for _, v := range l.levels {
@@ -127,7 +128,7 @@ func (l *Log) SetLevel(subsystem, name string) error {
 	return nil
 }
 
-// nameOf is the name of a level, or of the highest below it.
+// nameOf returns the name of a level, or of the highest named level below it.
 func nameOf(l slog.Level) string {
 	name := levels[0].name
 	for _, k := range levels {

@@ -38,7 +38,7 @@ func learning() []metric {
 	}
 }
 
-// ofRounds reads what learners in rounds count; others count nothing.
+// ofRounds reads a count of learners in rounds. It is 0 for other learners.
 func ofRounds(read func(*api.Rounds) uint64) func(*node.Stats) float64 {
 	return func(s *node.Stats) float64 {
 		if s.Status.Rounds == nil {

@@ -15,10 +15,10 @@ type metric struct {
 	read func(s *node.Stats, out func(prometheus.Metric))
 }
 
-// sample takes a value and the values of its metric's labels.
+// sample receives a value and the values of its metric's labels.
 type sample func(value float64, labels ...string)
 
-// samples is a metric that has labels, or that is not always there.
+// samples makes a metric that has labels, or that may be absent.
 func samples(kind prometheus.ValueType, name, help string, read func(*node.Stats, sample), labels ...string) metric {
 	desc := prometheus.NewDesc("p2pnode_"+name, help, labels, nil)
 	return metric{desc, func(s *node.Stats, out func(prometheus.Metric)) {
@@ -36,22 +36,22 @@ func counters(name, help string, read func(*node.Stats, sample), labels ...strin
 	return samples(prometheus.CounterValue, name, help, read, labels...)
 }
 
-// gauge is a number that goes up and down.
+// gauge makes a metric that goes up and down.
 func gauge(name, help string, read func(*node.Stats) float64) metric {
 	return gauges(name, help, func(s *node.Stats, add sample) { add(read(s)) })
 }
 
-// counter is a number that goes up until the daemon starts again.
+// counter makes a metric that goes up until the daemon is restarted.
 func counter(name, help string, read func(*node.Stats) float64) metric {
 	return counters(name, help, func(s *node.Stats, add sample) { add(read(s)) })
 }
 
-// flag is 1 or 0.
+// flag makes a metric that is 1 or 0.
 func flag(name, help string, read func(*node.Stats) bool) metric {
 	return gauge(name, help, func(s *node.Stats) float64 { return number(read(s)) })
 }
 
-// moment is when something happens, in seconds since 1970; 0: never.
+// moment makes a metric that is a time, in seconds since 1970; 0: never.
 func moment(name, help string, read func(*node.Stats) time.Time) metric {
 	return gauge(name, help, func(s *node.Stats) float64 {
 		if t := read(s); !t.IsZero() {
@@ -61,7 +61,8 @@ func moment(name, help string, read func(*node.Stats) time.Time) metric {
 	})
 }
 
-// durations is how long something took, by the file that it was for.
+// durations makes a metric that says how long writes took, for each of the files that
+// were written.
 func durations(name, help string, read func(*node.Stats) map[string]store.Durations) metric {
 	desc := prometheus.NewDesc("p2pnode_"+name, help, []string{"file"}, nil)
 	return metric{desc, func(s *node.Stats, out func(prometheus.Metric)) {
@@ -71,7 +72,8 @@ func durations(name, help string, read func(*node.Stats) map[string]store.Durati
 	}}
 }
 
-// total is how long something took in all, and how often it was done.
+// total makes a metric that says how long something took in all, and how often it was
+// done.
 func total(name, help string, read func(*node.Stats) (times uint64, seconds float64)) metric {
 	desc := prometheus.NewDesc("p2pnode_"+name, help, nil, nil)
 	return metric{desc, func(s *node.Stats, out func(prometheus.Metric)) {

@@ -1,8 +1,8 @@
-// Package metrics tells Prometheus how a running node gets on. Nothing runs while nobody
-// asks: the numbers are read when they are scraped. docs/metrics.md lists them; their names
-// and labels stay.
+// Package metrics reports to Prometheus how a running node is doing. It does no work
+// while nobody asks: it reads the numbers when they are scraped. docs/metrics.md lists
+// them; their names and labels do not change.
 //
-// It is a package of its own because apps do not link it.
+// It is a package of its own so that apps do not link it.
 package metrics
 
 import (
@@ -23,8 +23,8 @@ import (
 // scrapeTimeout is how long a scrape may take. Prometheus gives up after ten seconds.
 const scrapeTimeout = 5 * time.Second
 
-// Handler returns what answers GET /metrics for a node. If network says so, libp2p counts
-// too, from the next run of the node on, which is a tenth of what an idle node costs.
+// Handler returns the handler of GET /metrics for a node. If network is true, libp2p
+// counts too from the node's next run on, which costs a tenth of what an idle node costs.
 func Handler(n *node.Node, network bool) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collector{n, all()}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -34,7 +34,7 @@ func Handler(n *node.Node, network bool) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: scrapeTimeout})
 }
 
-// buildInfo says which program this is.
+// buildInfo says which version of the program is running.
 func buildInfo() prometheus.Collector {
 	labels := prometheus.Labels{"version": program.Version(), "go": runtime.Version()}
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{

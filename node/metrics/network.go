@@ -50,8 +50,8 @@ func network() []metric {
 	}
 }
 
-// protocol is the label for a protocol. What is said before both ends have agreed on one
-// has no name.
+// protocol returns the label for a protocol. The bytes that two ends exchange before they
+// have agreed on a protocol have no name.
 func protocol(name string) string {
 	if name == "" {
 		return "negotiation"
@@ -71,7 +71,7 @@ func connections(s *node.Stats, add sample) {
 	}
 }
 
-// private is the private network; an empty one without.
+// private returns the private network; without one it returns an empty one.
 func private(s *node.Stats) *api.Private {
 	if s.Status.Private == nil {
 		return new(api.Private)

@@ -8,7 +8,7 @@ import (
 	"p2pnode/node/api"
 )
 
-// sums are 0 for a task without private sums.
+// sums lists the metrics of private sums. All are 0 for a task without private sums.
 func sums() []metric {
 	return []metric{
 		listed("sums", "Private sums of the task that are over or next, by state.", "state",
@@ -25,7 +25,7 @@ func sums() []metric {
 	}
 }
 
-// known is what a node knows of its task's private sums.
+// known returns what a node knows of its task's private sums.
 func known(s *node.Stats) *api.Sums {
 	if s.Status.Sums == nil {
 		return new(api.Sums)
@@ -37,7 +37,8 @@ func ofSums(name, help string, read func(*api.Sums) float64) metric {
 	return gauge(name, help, func(s *node.Stats) float64 { return read(known(s)) })
 }
 
-// listed counts sums by a word that is one of words, or of no interest.
+// listed makes a metric that counts sums by a word. It counts only sums whose word is one
+// of words.
 func listed(name, help, label string, word func(*api.Sum) string, words ...string) metric {
 	return gauges(name, help, func(s *node.Stats, add sample) {
 		counts, list := make(map[string]int), known(s).List

@@ -27,7 +27,7 @@ func FullAddrs(h host.Host) []string {
 	return AddrStrings(addrs)
 }
 
-// AddrInfo reads back what addrStrings and peer.ID.String wrote.
+// AddrInfo reads what [AddrStrings] and peer.ID.String wrote.
 func AddrInfo(id string, addrs []string) (peer.AddrInfo, error) {
 	p, err := peer.Decode(id)
 	if err != nil {
@@ -44,7 +44,7 @@ func AddrInfo(id string, addrs []string) (peer.AddrInfo, error) {
 	return info, nil
 }
 
-// SortedAddrs sorts addresses, which a host lists in no order.
+// SortedAddrs sorts addresses, because a host lists them in any order.
 func SortedAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	return slices.SortedFunc(slices.Values(addrs), multiaddr.Multiaddr.Compare)
 }
@@ -70,9 +70,9 @@ func ParsePeer(address string) (peer.AddrInfo, error) {
 	}
 	switch {
 	case len(info.Addrs) == 0:
-		return peer.AddrInfo{}, fmt.Errorf("node: %q says who, but not where; write the whole address, such as /ip4/192.0.2.7/tcp/4001/p2p/%s", address, info.ID)
+		return peer.AddrInfo{}, fmt.Errorf("node: %q names a peer but no address; write the whole address, such as /ip4/192.0.2.7/tcp/4001/p2p/%s", address, info.ID)
 	case manet.IsIPUnspecified(info.Addrs[0]):
-		return peer.AddrInfo{}, fmt.Errorf("node: %q stands for every address of a machine; write one that leads there", address)
+		return peer.AddrInfo{}, fmt.Errorf("node: %q stands for every address of a machine; write one at which others reach it", address)
 	}
 	return *info, nil
 }

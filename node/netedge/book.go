@@ -25,12 +25,14 @@ import (
 )
 
 const (
-	// maxMet bounds the peers remembered because the node met them. That many are enough to
-	// find the network again.
+	// maxMet bounds the peers that are remembered because the node met them. That many
+	// are enough to find the network again.
 	maxMet = 256
-	// maxAdded bounds the peers that the owner adds: the node keeps a connection to each.
+	// maxAdded bounds the peers that the owner adds, because the node keeps a connection
+	// to each.
 	maxAdded = 64
-	// forgetAfter is how long the node remembers a peer that it does not see any more.
+	// forgetAfter is how long the node remembers a peer after it has seen it for the last
+	// time.
 	forgetAfter = 30 * 24 * time.Hour
 	// maxMisses is how many dials in a row a peer may leave unanswered, while others answer,
 	// before it is forgotten.
@@ -44,7 +46,7 @@ var ErrManyPeers error = api.Advise(fmt.Errorf("node: %d peers were added alread
 // Book remembers peers between runs: those the node met, which took part in
 // its task, and those the owner added. It is safe for concurrent use.
 type Book struct {
-	prefix string // of the protocols of this task
+	prefix string // with which the names of this task's protocols begin
 	store  *storage.Store
 	log    *slog.Logger
 
@@ -54,7 +56,7 @@ type Book struct {
 
 // acquaintance is what is known of one peer.
 type acquaintance struct {
-	worked multiaddr.Multiaddr // where this node reached it in this run; nil if it has not
+	worked multiaddr.Multiaddr // where this node reached the peer in this run; nil if it has not
 	addrs  []multiaddr.Multiaddr
 	seen   time.Time // zero: never
 	added  bool
@@ -83,8 +85,8 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 	return b, nil
 }
 
-// Watch notes the peers that the host meets until ctx ends, and calls met with each that
-// has said where it is.
+// Watch notes the peers that the host meets until ctx ends, and calls met with each of
+// them once it has said where it is.
 func (b *Book) Watch(ctx context.Context, h host.Host, met func(peer.ID)) error {
 	news, err := h.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted), eventbus.Name("p2pnode peers met"))
 	if err != nil {
@@ -111,10 +113,10 @@ func (b *Book) Watch(ctx context.Context, h host.Host, met func(peer.ID)) error 
 	}
 }
 
-// protocols begin the names of all, before that of their network.
+// protocols begins the names of all protocols of p2pnode. The network's name follows.
 const protocols = "/p2pnode/"
 
-// Networks lists the networks that a peer with such protocols takes part in.
+// Networks lists the networks in which a peer with such protocols takes part.
 func Networks(list []protocol.ID) (names []string) {
 	for _, p := range list {
 		if rest, ours := strings.CutPrefix(string(p), protocols); ours {
@@ -147,8 +149,8 @@ func (b *Book) met(e event.EvtPeerIdentificationCompleted) {
 	a.learn(e.ListenAddrs)
 }
 
-// learn takes the addresses a peer names now, after the one that worked. The
-// caller holds the book's lock.
+// learn takes over the addresses that a peer names now. The address at which it was
+// reached comes first. The caller holds the book's lock.
 func (a *acquaintance) learn(addrs []multiaddr.Multiaddr) {
 	if len(addrs) == 0 {
 		return
@@ -159,8 +161,8 @@ func (a *acquaintance) learn(addrs []multiaddr.Multiaddr) {
 	a.addrs = discovery.Bound(addrs)
 }
 
-// makeRoom forgets the peer that was not seen for longest if the node has met enough. The
-// caller holds b.mu.
+// makeRoom forgets the peers that were not seen for the longest time, if the node has met
+// too many to remember one more. The caller holds b.mu.
 func (b *Book) makeRoom() {
 	met := b.sorted(func(a *acquaintance) bool { return !a.added })
 	for _, id := range met[min(len(met), maxMet-1):] {
@@ -168,7 +170,8 @@ func (b *Book) makeRoom() {
 	}
 }
 
-// sorted lists the peers that pass the filter, the last seen first. The caller holds b.mu.
+// sorted lists the peers that pass the filter, those seen last first. The caller holds
+// b.mu.
 func (b *Book) sorted(pass func(*acquaintance) bool) []peer.ID {
 	var out []peer.ID
 	for id, a := range b.known {
@@ -202,7 +205,7 @@ func (b *Book) infos(pass func(*acquaintance) bool) []peer.AddrInfo {
 	return out
 }
 
-// Tried notes which peers answered and which did not. If none answered, it counts nothing
+// Tried notes which peers answered and which did not. If none answered, it holds nothing
 // against them, because this node may be offline.
 func (b *Book) Tried(reached, failed []peer.ID) {
 	b.mu.Lock()
@@ -214,7 +217,7 @@ func (b *Book) Tried(reached, failed []peer.ID) {
 	}
 }
 
-// Add keeps a peer that the owner names, on disk at once.
+// Add remembers a peer that the owner names. It is on disk when Add returns.
 func (b *Book) Add(p peer.AddrInfo) error {
 	b.mu.Lock()
 	a := b.known[p.ID]
@@ -233,7 +236,7 @@ func (b *Book) Add(p peer.AddrInfo) error {
 	record := a.record(p.ID)
 	b.mu.Unlock()
 	if same {
-		return nil // an app names the peers that it sees again and again
+		return nil // an app names the peers that it sees over and over
 	}
 	return b.store.SavePeers(record)
 }
@@ -259,7 +262,7 @@ func (a *acquaintance) record(id peer.ID) storage.Peer {
 	return p
 }
 
-// Save writes the book. The host tells which peers are connected and at what addresses.
+// Save writes the book. The host knows which peers are connected, and at what addresses.
 func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
@@ -283,7 +286,8 @@ func (b *Book) Save(h host.Host) {
 	}
 }
 
-// List returns the book for the owner, with the peers named in the configuration.
+// List describes the book for the owner, together with the peers named in the
+// configuration.
 func (b *Book) List(named []peer.AddrInfo) []api.Acquaintance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -296,7 +300,7 @@ func (b *Book) List(named []peer.AddrInfo) []api.Acquaintance {
 	}
 	for _, p := range named {
 		same := func(a api.Acquaintance) bool { return a.ID == p.ID.String() }
-		if i := slices.IndexFunc(out, same); i >= 0 { // it is named with several addresses
+		if i := slices.IndexFunc(out, same); i >= 0 { // the configuration names it with several addresses
 			out[i].Addrs = append(out[i].Addrs, AddrStrings(p.Addrs)...)
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 )
 
 // doorstep holds connections that are not let in, unread and unanswered. A peer that
-// connects again as soon as it is refused then comes seldom, and costs no more than its
-// place. It is safe for concurrent use.
+// connects again as soon as it is refused then comes seldom, and costs only its place. It
+// is safe for concurrent use.
 type doorstep struct{ kept chan io.Closer }
 
 // keptFor is how long a connection waits before it is closed, unless others push it out.
@@ -17,7 +17,7 @@ func newDoorstep(places int) *doorstep { return &doorstep{make(chan io.Closer, m
 
 // keep closes a connection after a while. When too many wait, it closes the oldest.
 func (d *doorstep) keep(c io.Closer) error {
-	time.AfterFunc(keptFor, func() { _ = c.Close() }) // those that were pushed out are closed already
+	time.AfterFunc(keptFor, func() { _ = c.Close() }) // closing one that was pushed out again does no harm
 	for {
 		select {
 		case d.kept <- c:

@@ -21,39 +21,40 @@ import (
 	"p2pnode/internal/crowd"
 )
 
-// Entrance shares what a host has for strangers among the networks they come from: places
-// for connections whose other end has not said who it is, the handshakes in which it does,
-// places for those of peers that nobody here wants, and the opening of streams. Libp2p's own limits count all strangers
-// together, so a few addresses that say nothing would keep everybody else out. Peers to whom
-// the host keeps connections, neighbours above all, are not counted.
+// Entrance divides what a host has for strangers among the networks from which they come:
+// places for connections whose other end has not said who it is; the handshakes in which
+// it does; places for connections of peers that nobody here wants; and the opening of
+// streams. Libp2p's own limits count all strangers together, so a few addresses that say
+// nothing would keep everybody else out. Peers to which the host keeps connections, above
+// all neighbours, are not counted.
 //
-// It is a connection gater in front of another one. Safe for concurrent use.
+// It is a connection gater in front of another one. It is safe for concurrent use.
 type Entrance struct {
-	connmgr.ConnectionGater // what decides on everything else
+	connmgr.ConnectionGater // decides on everything else
 
 	host  atomic.Pointer[host.Host]
 	judge atomic.Pointer[Judge]
 
-	mu      sync.Mutex
-	waiting map[netip.AddrPort]*arrival
-	hall    *crowd.Places[netip.AddrPort] // of those who wait
-	knocks  *crowd.Work
-	guests  *crowd.Places[network.Conn]
-	streams *crowd.Work
-	shut    *shut
-	step    *doorstep
+	mu        sync.Mutex
+	waiting   map[netip.AddrPort]*arrival
+	hall      *crowd.Places[netip.AddrPort] // places of connections that wait for the end of their handshakes
+	knocks    *crowd.Work
+	strangers *crowd.Places[network.Conn]
+	streams   *crowd.Work
+	shut      *shut
+	step      *doorstep
 }
 
-// Judge is who remembers what peers did. Its methods are called from many goroutines at
-// once, and must not wait.
+// Judge remembers what peers did. Its methods are called from many goroutines at once,
+// and must not wait.
 type Judge interface {
 	// Refuses reports whether a peer is refused for what it did.
 	Refuses(peer.ID) bool
-	// Unanswered counts a stream that a peer opened beyond what there is for it.
+	// Unanswered counts a stream that a peer opened beyond its share.
 	Unanswered(peer.ID)
 }
 
-// arrival is a connection whose handshakes are not over.
+// arrival is a connection whose handshakes are not finished.
 type arrival struct {
 	conn    io.Closer
 	forgets *time.Timer
@@ -63,22 +64,24 @@ const (
 	// handshakes is how long a new connection may take to say who it is: five round trips
 	// of two seconds.
 	handshakes = 10 * time.Second
-	// waitingMore is how many connections may wait for the end of their handshakes beyond as
-	// many as the host keeps; libp2p's limit is higher by a few, for those that are being
-	// closed. guestsMore is the same for strangers who have said who they are.
-	waitingMore, guestsMore = 24, 64
-	// streamsMore is how many streams strangers may open in each streamWindow beyond those of
-	// the connections that the host keeps. After that time a stream that does not say what
-	// it is for is closed.
+	// waitingMore is how many connections may wait for the end of their handshakes, in
+	// addition to as many as the host keeps. Libp2p's limit is a little higher, for
+	// connections that are being closed. strangersMore is the same for strangers that have
+	// said who they are.
+	waitingMore, strangersMore = 24, 64
+	// streamsMore is how many streams strangers may open in each streamWindow, in
+	// addition to those for the connections that the host keeps. A stream that does not
+	// say within this time what it is for is closed.
 	streamsMore  = 512
 	streamWindow = 10 * time.Second
-	// knocksMore is how many connections may come in each streamWindow beyond as many as the
-	// host keeps: each costs a millisecond of handshakes, also for a peer that is refused
-	// once it has said who it is. Connections of this machine are not counted.
+	// knocksMore is how many connections may arrive in each streamWindow, in addition to
+	// as many as the host keeps. Each costs a millisecond of handshakes, even if the peer
+	// is refused once it has said who it is. Connections from this machine are not
+	// counted.
 	knocksMore = 768
 )
 
-// openings is how many streams strangers may open in each streamWindow before they have to
+// openings is how many streams strangers may open in each streamWindow before they must
 // share.
 func (p Power) openings() int { return streamsMore + streamsEach*p.connections }
 
@@ -87,7 +90,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		ConnectionGater: next,
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
-		guests:          crowd.NewPlaces[network.Conn](p.connections + guestsMore),
+		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		knocks:          crowd.NewWork(p.connections+knocksMore, streamWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		shut:            newShut(),
@@ -95,7 +98,8 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 	}
 }
 
-// Judged names who remembers what peers did. Before, nobody is refused for it.
+// Judged sets who remembers what peers did. Before that, nobody is refused for what it
+// did.
 func (e *Entrance) Judged(by Judge) { e.judge.Store(&by) }
 
 // refuses reports whether a peer is refused for what it did.
@@ -104,13 +108,13 @@ func (e *Entrance) refuses(p peer.ID) bool {
 	return j != nil && (*j).Refuses(p)
 }
 
-// guard names the host that the entrance leads to.
+// guard sets the host behind the entrance.
 func (e *Entrance) guard(h host.Host) {
 	e.host.Store(&h)
 	h.Network().Notify(&network.NotifyBundle{DisconnectedF: func(_ network.Network, c network.Conn) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.guests.Leave(c)
+		e.strangers.Leave(c)
 	}})
 }
 
@@ -156,13 +160,14 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	return true
 }
 
-// turnAway closes a connection that waits. The caller holds e.mu.
+// turnAway closes a connection that waits for the end of its handshakes. The caller holds
+// e.mu.
 func (e *Entrance) turnAway(from netip.AddrPort) {
-	_ = e.waiting[from].conn.Close() // it may be closed already
+	_ = e.waiting[from].conn.Close() // it may be closed already, which does no harm
 	e.pass(from)
 }
 
-// pass forgets that a connection waits. The caller holds e.mu.
+// pass notes that a connection does not wait any more. The caller holds e.mu.
 func (e *Entrance) pass(from netip.AddrPort) {
 	if a := e.waiting[from]; a != nil {
 		a.forgets.Stop()
@@ -171,8 +176,8 @@ func (e *Entrance) pass(from netip.AddrPort) {
 	}
 }
 
-// InterceptSecured implements [connmgr.ConnectionGater]. The peer has proved who it is, and
-// nothing has been done for it yet.
+// InterceptSecured implements [connmgr.ConnectionGater]. At this moment the peer has
+// proved who it is, and nothing has been done for it yet.
 func (e *Entrance) InterceptSecured(d network.Direction, p peer.ID, c network.ConnMultiaddrs) bool {
 	if !e.ConnectionGater.InterceptSecured(d, p, c) {
 		return false
@@ -203,7 +208,7 @@ func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectRe
 		return true, 0
 	}
 	e.mu.Lock()
-	leave := e.guests.Enter(c, crowd.Of(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) })
+	leave := e.strangers.Enter(c, crowd.Of(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) })
 	e.mu.Unlock()
 	stays := true
 	for _, out := range leave {
@@ -211,12 +216,12 @@ func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectRe
 			stays = false
 			continue
 		}
-		go out.Close() // libp2p calls back, and may hold its locks
+		go out.Close() // on a goroutine, because libp2p calls back and may hold its locks
 	}
 	return stays, 0
 }
 
-// wanted reports whether somebody here keeps the connections to a peer.
+// wanted reports whether anybody here keeps connections to a peer.
 func (e *Entrance) wanted(p peer.ID) bool {
 	h := e.host.Load()
 	return h != nil && discovery.Wanted(*h, p)
@@ -237,14 +242,14 @@ func (e *Entrance) opens(p peer.ID) bool {
 	return e.streams.Take(from, string(p), 1, time.Now())
 }
 
-// blame counts a stream that was not opened.
+// blame counts a stream that was refused.
 func (e *Entrance) blame(p peer.ID) {
 	if j := e.judge.Load(); j != nil {
 		(*j).Unanswered(p)
 	}
 }
 
-// addrPort is where a connection over TCP comes from.
+// addrPort returns the address and port from which a connection over TCP comes.
 func addrPort(a multiaddr.Multiaddr) (netip.AddrPort, bool) {
 	if len(a) < 2 || a[1].Protocol().Code != multiaddr.P_TCP {
 		return netip.AddrPort{}, false
@@ -257,7 +262,7 @@ func addrPort(a multiaddr.Multiaddr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), err == nil
 }
 
-// resources are libp2p's limits, with the entrance before them.
+// resources is libp2p's resource manager with the entrance in front of it.
 type resources struct {
 	network.ResourceManager
 	entrance *Entrance

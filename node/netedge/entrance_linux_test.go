@@ -67,7 +67,7 @@ func mayConnect(t *testing.T, from, to host.Host) error {
 // An ordinary node's power is enough for these tests.
 func ordinary() Power { return PowerOf(&datadir.Config{}, 10) }
 
-// Whoever connects from a few addresses and says nothing keeps nobody else out.
+// Strangers that connect from a few addresses and say nothing keep nobody else out.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	h, _ := newGuarded(t, ordinary())
 	at, err := manet.ToNetAddr(h.Addrs()[0])
@@ -84,7 +84,7 @@ func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Whoever connects under many names and stays keeps nobody else out, and a peer that the
+// A stranger that connects under many names and stays keeps nobody else out, and a peer that the
 // host wants keeps its place.
 func TestGuestsOfOneNetworkKeepNobodyOut(t *testing.T) {
 	p := Power{silence: time.Minute, answer: time.Minute, connections: 4, spare: 2}
@@ -92,10 +92,10 @@ func TestGuestsOfOneNetworkKeepNobodyOut(t *testing.T) {
 	friend := newCaller(t, "127.0.9.200")
 	h.ConnManager().Protect(friend.ID(), "p2pnode/neighbours")
 	require.NoError(t, mayConnect(t, friend, h))
-	for range 2 * (p.connections + guestsMore) {
+	for range 2 * (p.connections + strangersMore) {
 		_ = mayConnect(t, newCaller(t, "127.0.9.1"), h)
 	}
-	if n := len(h.Network().Peers()); n > p.connections+guestsMore+1 {
+	if n := len(h.Network().Peers()); n > p.connections+strangersMore+1 {
 		t.Errorf("%d peers are connected", n)
 	}
 	newcomer := newCaller(t, "127.0.20.1")

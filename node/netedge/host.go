@@ -27,11 +27,11 @@ import (
 // dialTimeout bounds one dial, handshakes included.
 const dialTimeout = 15 * time.Second
 
-// NewHost assembles a libp2p host with Noise and Yamux; r brings the transports and
-// what makes the host reachable, and m counts.
+// NewHost assembles a libp2p host with Noise and Yamux. r brings the transports and makes
+// the host reachable; m counts what it does.
 func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, closed datadir.Private, m *Meter) (host.Host, *Entrance, error) {
-	// The default limits allow 8 connections from one address, and one new one
-	// in 5 s, which starves nodes behind one router.
+	// The default limits allow 8 connections from one address, and one new connection in
+	// 5 s. That is too little for several nodes behind one router.
 	limits, err := rcmgr.NewResourceManager(
 		rcmgr.NewFixedLimiter(p.limits()),
 		rcmgr.WithLimitPerSubnet(
@@ -61,7 +61,8 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		libp2p.ConnectionManager(conns),
 		libp2p.ConnectionGater(entrance),
 		libp2p.UserAgent("p2pnode"),
-		// A peer nearby may be slow because it is busy; the default is 5 s.
+		// A peer nearby may be slow because it is busy; the default of 5 s is too short
+		// for it.
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
 	)...)
 	if err != nil {
@@ -73,7 +74,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 	return h, entrance, nil
 }
 
-// connectionRate bounds new connections from one address; loopback is free.
+// connectionRate bounds new connections from one address. Loopback has no bound.
 func connectionRate() *rate.Limiter {
 	each := rate.Limit{RPS: 4, Burst: highWater}
 	return &rate.Limiter{

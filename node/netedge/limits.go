@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// streamsEach is how many streams a connection may have, on average over all: two of
-	// gossipsub last, the others are requests.
+	// streamsEach is how many streams a connection may have, on average over all
+	// connections. Two streams of gossipsub last; the others are requests.
 	streamsEach = 16
-	// memoryEach is what the streams of a connection may keep unread, in bytes, on average:
-	// four windows of Yamux.
+	// memoryEach is how many bytes the streams of a connection may hold unread, on
+	// average: four windows of Yamux.
 	memoryEach = 1 << 20
 )
 
-// limits is what a host takes on before it refuses more: what libp2p thinks right for the
-// memory of the machine, which is some seventy peers that call for each gigabyte, and as
-// much as the connections of p need, which may all be made at once. What one peer may use
-// is not touched.
+// limits returns how much a host accepts before it refuses more. It is the sum of two
+// parts: what libp2p considers right for the machine's memory, which is about seventy
+// calling peers for each gigabyte, and what the connections of p need, all of which may
+// be made at once. The limits for a single peer stay as they are.
 func (p Power) limits() rcmgr.ConcreteLimitConfig {
 	l := rcmgr.DefaultLimits
 	libp2p.SetDefaultServiceLimits(&l)
@@ -29,9 +29,9 @@ func (p Power) limits() rcmgr.ConcreteLimitConfig {
 		b.Memory += int64(p.connections) * memoryEach
 		widen(b, streamsEach*p.connections)
 	}
-	widen(&l.TransientBaseLimit, 2*p.openings()) // twice what is shared, and each keeps its part
+	widen(&l.TransientBaseLimit, 2*p.openings()) // twice what strangers share, and each keeps its part
 	widen(&l.ProtocolBaseLimit, streamsEach*p.connections)
-	// Every new peer identifies itself, and this host to it.
+	// Every new peer identifies itself to this host, and this host to it.
 	known := l.ServiceLimits[identify.ServiceName]
 	widen(&known.BaseLimit, 2*p.connections)
 	l.AddServiceLimit(identify.ServiceName, known.BaseLimit, known.BaseLimitIncrease)
@@ -42,7 +42,7 @@ func (p Power) limits() rcmgr.ConcreteLimitConfig {
 	return l.AutoScale()
 }
 
-// widen adds room for so many streams, opened by either end.
+// widen adds room for a number of streams, opened by either end.
 func widen(b *rcmgr.BaseLimit, streams int) {
 	b.Streams += streams
 	b.StreamsInbound += streams

@@ -26,13 +26,13 @@ type member struct {
 	plan   *summing.Plan
 	desk   *summing.Desk
 	gossip *gossip.Gossip
-	root   string // of what a member keeps
-	// release ends the hold on the directory.
+	root   string // holds what a member keeps
+	// release gives the directory free.
 	release func() error
 }
 
-// newMember joins the network of the task whose committee names the host. Nothing else may
-// use the directory meanwhile: a member that runs twice would open twice.
+// newMember joins the network of the task whose committee includes the host. Nothing else
+// may use the directory meanwhile: a member that runs twice would open sums twice.
 func newMember(h host.Host, e *Entrance, key crypto.PrivKey, c RelayConfig, log *slog.Logger) (*member, error) {
 	t, err := memberOf(h.ID(), c.Tasks)
 	if err != nil {
@@ -48,7 +48,7 @@ func newMember(h host.Host, e *Entrance, key crypto.PrivKey, c RelayConfig, log 
 	return m, nil
 }
 
-// lockFile is in the directory of a relay that is a member.
+// lockFile is the lock in the directory of a relay that is a member.
 const lockFile = "relay.lock"
 
 func (m *member) join(h host.Host, e *Entrance, key crypto.PrivKey, t *learner.Task, c RelayConfig, log *slog.Logger) error {
@@ -69,7 +69,7 @@ func (m *member) join(h host.Host, e *Entrance, key crypto.PrivKey, t *learner.T
 	network := datadir.NetworkName(t)
 	m.gossip, err = gossip.New(h, gossip.Config{
 		Network: network, Signer: gossip.NewSigner(key, network), Rules: t.Messages(gossip.ID(h.ID())), Depth: t.Depth(),
-		// It learns nothing, so it is nobody's neighbour.
+		// It learns nothing, so it is not anybody's neighbour.
 		OnEdge:  func(context.Context, peer.ID, gossip.EdgeRequest) gossip.EdgeReply { return gossip.EdgeReply{} },
 		Service: m.desk.Service(), Logger: log,
 	})
@@ -81,8 +81,8 @@ func (m *member) join(h host.Host, e *Entrance, key crypto.PrivKey, t *learner.T
 	return nil
 }
 
-// memberOf returns the task that names the peer in its committee. One host speaks the
-// protocols of one task only.
+// memberOf returns the task whose committee includes the peer. There must be exactly one,
+// because a host speaks the protocols of one task only.
 func memberOf(self peer.ID, tasks []*learner.Task) (*learner.Task, error) {
 	found := slices.DeleteFunc(slices.Clone(tasks), func(t *learner.Task) bool { return !slices.Contains(t.Sums.Committee, self.String()) })
 	switch len(found) {
@@ -91,10 +91,10 @@ func memberOf(self peer.ID, tasks []*learner.Task) (*learner.Task, error) {
 	case 0:
 		return nil, fmt.Errorf("node: no task of this relay names it in its committee: name %s there, or leave --member out", self)
 	}
-	return nil, errors.New("node: several tasks of this relay name it in their committees, and it can be a member for one: run a relay with an identity of its own for each")
+	return nil, errors.New("node: several tasks of this relay name it in their committees, and it can be a member for one only: run a relay of its own, with its own identity, for each")
 }
 
-// run takes part until ctx ends.
+// run takes part in the sums until ctx ends.
 func (m *member) run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return m.gossip.Run(ctx) })

@@ -13,8 +13,8 @@ import (
 // Meter counts what a host does.
 type Meter struct {
 	Traffic *metrics.BandwidthCounter
-	// Libp2p is how libp2p counts by itself; nil: it does not. It may be changed between
-	// two hosts.
+	// Libp2p is an option that makes libp2p count by itself; nil: it does not count. It
+	// may be changed between two hosts.
 	Libp2p libp2p.Option
 
 	refused refused
@@ -23,7 +23,7 @@ type Meter struct {
 // NewMeter returns a meter at zero.
 func NewMeter() *Meter { return &Meter{Traffic: metrics.NewBandwidthCounter()} }
 
-// options are what a host needs to count.
+// options returns the options with which a host counts.
 func (m *Meter) options() []libp2p.Option {
 	counting := m.Libp2p
 	if counting == nil {
@@ -32,7 +32,7 @@ func (m *Meter) options() []libp2p.Option {
 	return []libp2p.Option{libp2p.BandwidthReporter(m.Traffic), counting}
 }
 
-// Refused counts what a host did not take on because it had reached a limit.
+// Refused counts what a host refused because it had reached a limit.
 type Refused struct{ Connections, Streams, Memory uint64 }
 
 // Refused returns the counts as they are now.
@@ -41,7 +41,7 @@ func (m *Meter) Refused() Refused {
 	return Refused{r.connections.Load(), r.streams.Load(), r.memory.Load()}
 }
 
-// refused is told by libp2p's resource manager what it allows and what it blocks.
+// refused receives from libp2p's resource manager what it allows and what it blocks.
 type refused struct{ connections, streams, memory atomic.Uint64 }
 
 // BlockConn implements [rcmgr.MetricsReporter]. It counts a refused connection.

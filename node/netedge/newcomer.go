@@ -14,9 +14,10 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// FetchFile gets a public file of a network's task by its SHA-256, from the first node to
-// start from that has it. It is for a machine that has no node of that network yet: it
-// connects as key, with the network key of closed, and listens on no address.
+// FetchFile fetches a public file of a network's task by its SHA-256, from the first of
+// the given nodes that has it. It is for a machine that has no node of that network yet:
+// it connects with the identity key and the network key of closed, and listens on no
+// address.
 func FetchFile(ctx context.Context, key crypto.PrivKey, closed datadir.PrivateNetwork, network string, from []peer.AddrInfo, sum [32]byte) (data []byte, err error) {
 	h, err := libp2p.New(append(closed.Options(), libp2p.Identity(key), libp2p.NoListenAddrs, libp2p.EnableRelay(),
 		libp2p.UserAgent("p2pnode"), libp2p.DisableMetrics())...)

@@ -11,18 +11,18 @@ import (
 // Power says how often a node acts while it has nothing to send, and how many connections
 // it keeps.
 type Power struct {
-	// silence is how long a connection may be silent before an end sends a ping, and answer
-	// how long the reply may take: a vanished peer is noticed after both. The end that has
-	// waited longest pings, and any bytes that arrive count as a sign of life. So an idle
-	// connection costs one small exchange in each silence.
+	// silence is how long a connection may be silent before one of its ends sends a ping,
+	// and answer is how long the reply may take: a peer that vanished is noticed after
+	// both. The end that has waited longer sends the ping, and any arriving bytes count
+	// as a sign of life. So an idle connection costs one small exchange in each silence.
 	silence, answer time.Duration
-	Heartbeat       time.Duration // of gossipsub
-	Look            time.Duration // between looks at the neighbours while nothing happens
-	// Renew is how old an edge becomes before the node asks for it again, which repairs an
-	// edge that only one end knows. It is also the longest time between two exchanges.
+	Heartbeat       time.Duration // how often gossipsub does its regular work
+	Look            time.Duration // how often the neighbours are checked while nothing happens
+	// Renew is the age at which the node asks for an edge again, which repairs an edge
+	// that only one end knows. It is also the longest time between two exchanges.
 	Renew time.Duration
-	// connections is how many there may be before those to peers other than neighbours are
-	// trimmed to spare.
+	// connections is how many connections there may be. Beyond that, connections to peers
+	// other than neighbours are closed until spare are left.
 	connections, spare int
 }
 
@@ -30,17 +30,17 @@ type Power struct {
 // the hash table.
 const highWater = 256
 
-// spareFor is how long a new connection is not trimmed. Its first use takes less.
+// spareFor is how long a new connection is not trimmed. Its first use comes sooner.
 const spareFor = 10 * time.Second
 
-// PowerOf returns the power that a configuration asks for, with a graph of that degree.
+// PowerOf returns the power that a configuration asks for, in a graph of this degree.
 func PowerOf(c *datadir.Config, degree int) Power {
 	p := Power{
 		silence: 6 * time.Second, answer: 6 * time.Second,
 		Heartbeat: 2 * time.Second, Look: 5 * time.Second, Renew: time.Minute,
 		connections: 2*degree + 12, spare: 8,
 	}
-	if c.DHT == "server" { // others come to ask
+	if c.DHT == "server" { // other nodes send it their questions
 		p.connections, p.spare = highWater, highWater/2
 	}
 	if c.Power == datadir.PowerLow {
@@ -51,11 +51,11 @@ func PowerOf(c *datadir.Config, degree int) Power {
 	return p
 }
 
-// mostAtOnce bounds the connections of a host whose connections are its purpose.
+// mostAtOnce bounds the connections of a host that exists to be connected to.
 const mostAtOnce = 4096
 
-// Serving is the power of a node to which so many others come at once: a member of a
-// committee, to which all contributors of a private sum do.
+// Serving returns the power of a node to which that many others connect at once, as all
+// contributors of a private sum do to a member of its committee.
 func (p Power) Serving(others int) Power {
 	others = min(others, mostAtOnce)
 	p.connections += others
@@ -63,9 +63,9 @@ func (p Power) Serving(others int) Power {
 	return p
 }
 
-// muxer is Yamux that notices dead peers by itself: its pings are frames, where
-// those of the ping protocol are streams. The round trip time, measured every
-// half a minute otherwise, only matters for windows that no model fills.
+// muxer returns a Yamux that notices dead peers by itself. Its pings are frames, while
+// each ping of the ping protocol takes a stream. It hardly measures the round trip time,
+// by default twice a minute, because that only matters for windows that no model fills.
 func (p Power) muxer() *yamux.Transport {
 	m := *yamux.DefaultTransport
 	m.KeepAliveInterval, m.ConnectionWriteTimeout = p.silence, p.answer

@@ -21,23 +21,23 @@ import (
 // RelayConfig says what a relay serves, and where.
 type RelayConfig struct {
 	Dir       string          // holds the identity, which is made at the first start
-	Tasks     []*learner.Task // whose nodes are served; at least one
-	Listen    []string        // multiaddresses; none: port [RelayPort] of every interface
-	Announce  []string        // further addresses others can reach it at
+	Tasks     []*learner.Task // the tasks whose nodes are served; at least one
+	Listen    []string        // multiaddresses; nil: port [RelayPort] of every interface
+	Announce  []string        // further addresses at which others can reach it
 	Bootstrap []string        // other relays of the same tasks
-	Quota     int64           // bytes carried for one peer in an hour
-	// Member: it also takes part in the private sums of the one task whose committee names
-	// its identity. Catalogue is the content of the file that lists the keys of that task,
-	// if it sums up by them.
+	Quota     int64           // how many bytes it carries for one peer in an hour
+	// Member makes it also take part in the private sums of the one task whose committee
+	// includes its identity. Catalogue is the content of the file that lists the keys of
+	// that task, if the task adds up by them.
 	Member    bool
 	Catalogue []byte
 }
 
-// RelayPort is where a relay listens unless told otherwise: the same at every
-// start, as its address is written into other nodes' configurations.
+// RelayPort is the port on which a relay listens by default. It is the same at every
+// start, because other nodes have its address in their configurations.
 const RelayPort = 4001
 
-// listenEverywhere adds the default addresses. QUIC does not go with a network key.
+// listenEverywhere adds the default addresses. QUIC cannot be used with a network key.
 func (c *RelayConfig) listenEverywhere(keyed bool) {
 	if len(c.Listen) > 0 {
 		return
@@ -62,7 +62,7 @@ type Relay struct {
 	entrance *Entrance
 	reach    *reach.Reach
 	service  *reach.Service
-	member   *member // nil: of no committee
+	member   *member // nil: it is in no committee
 }
 
 // RelayStatus is how a relay is doing.
@@ -71,13 +71,13 @@ type RelayStatus struct {
 	Addresses []string           `json:"addresses"`
 	Tasks     []string           `json:"tasks"`
 	Networks  []string           `json:"networks"`
-	Connected int                `json:"connected"` // peers
-	BytesIn   int64              `json:"bytes_in"`  // everything libp2p read
+	Connected int                `json:"connected"` // how many peers
+	BytesIn   int64              `json:"bytes_in"`  // all bytes that libp2p read
 	BytesOut  int64              `json:"bytes_out"`
 	Reach     reach.Report       `json:"reach"`
 	Relay     reach.ServiceStats `json:"relay"`
-	// Committee and Sums are of the task that it adds up for: of each recipe the newest sum
-	// that it takes part in. nil: it is a member of none.
+	// Committee and Sums are those of the task for which it adds up. Sums has, for each
+	// recipe, the newest sum in which it takes part. nil: it is in no committee.
 	Committee *api.Committee `json:"committee"`
 	Sums      []api.Sum      `json:"sums"`
 }
@@ -162,7 +162,7 @@ func (r *Relay) Status() RelayStatus {
 	return s
 }
 
-// relayPower is a relay's: its connections are its purpose.
+// relayPower returns the power of a relay, which exists to be connected to.
 func relayPower() Power {
 	return Power{silence: 6 * time.Second, answer: 6 * time.Second, connections: mostAtOnce, spare: mostAtOnce / 2}
 }

@@ -7,23 +7,25 @@ import (
 	"p2pnode/internal/crowd"
 )
 
-// shut is the addresses from which nobody is let in for a moment, because a peer that is
-// refused for what it did has just come from there. It takes a handshake, a millisecond of
-// work, to find out, and such a peer comes again as often as it is let. Each time the moment
-// is twice as long, so one address costs four handshakes a minute in the end; honest nodes
-// behind it come in between, if they are sooner. It is not safe for concurrent use.
+// shut holds the addresses from which nobody is let in for a moment, because a peer that
+// is refused for what it did has just come from there. Finding that out takes a
+// handshake, a millisecond of work, and such a peer comes again as often as it is let in.
+// The moment doubles each time, so in the end one address costs four handshakes a minute.
+// An honest node behind the address gets in between two moments if it is faster. It is
+// not safe for concurrent use.
 type shut struct{ addresses map[netip.Prefix]closing }
 
-// closing is how long an address is closed, and until when.
+// closing says for how long an address is closed, and until when.
 type closing struct {
 	last  time.Duration
 	until time.Time
 }
 
 const (
-	// firstShut is how long an address is closed for the first time, and longestShut at most.
+	// firstShut is how long an address is closed for the first time, and longestShut the
+	// longest time.
 	firstShut, longestShut = time.Second, 16 * time.Second
-	// shutForgets is how long after the end of it an address is as good as any other.
+	// shutForgets is how long after the end of a closing the address counts as new again.
 	shutForgets = time.Minute
 	// maxShut bounds the addresses that are remembered.
 	maxShut = 4096
@@ -37,7 +39,8 @@ func (s *shut) off(a netip.Addr, now time.Time) bool {
 	return known && now.Before(c.until)
 }
 
-// close closes an address. Those of this machine stay open: they are one for all its nodes.
+// close closes an address. Addresses of this machine stay open, because all its nodes
+// share them.
 func (s *shut) close(a netip.Addr, now time.Time) {
 	if !a.IsValid() || a.IsLoopback() || s.off(a, now) {
 		return
@@ -52,7 +55,7 @@ func (s *shut) close(a netip.Addr, now time.Time) {
 	s.addresses[at] = closing{length, now.Add(length)}
 }
 
-// forget makes room, and reports whether there is some.
+// forget removes old addresses, and reports whether there is room for one more.
 func (s *shut) forget(now time.Time) bool {
 	for at, c := range s.addresses {
 		if now.After(c.until.Add(shutForgets)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/multiformats/go-multiaddr"
 )
 
-// Whoever comes again and again is let in ever more seldom, up to a bound, and as before after
-// a while of peace.
+// A peer that comes again and again is let in less and less often, up to a bound. After a
+// quiet time it is let in as before.
 func TestAnAddressIsClosedForLongerEachTime(t *testing.T) {
 	s, now := newShut(), time.Unix(0, 0)
 	a, neighbour, other := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), netip.MustParseAddr("2001:db8:0:1::1")

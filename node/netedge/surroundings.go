@@ -19,16 +19,15 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// Surroundings is what the node knows of the machine's network. It outlives the
-// host.
+// Surroundings is what the node knows of the machine's network. It outlives the host.
 type Surroundings struct {
 	Interfaces *discovery.Interfaces
 	DNS        *resolver
-	listening  atomic.Pointer[func() []multiaddr.Multiaddr] // of the host; nil before there is one
+	listening  atomic.Pointer[func() []multiaddr.Multiaddr] // the addresses that the host listens on; nil before there is a host
 }
 
-// NewSurroundings returns what the configuration says about the machine's network: the
-// interfaces that it names, or those of the system.
+// NewSurroundings returns the surroundings for a configuration: the interfaces that it
+// names, or those of the operating system.
 func NewSurroundings(c *datadir.Config) *Surroundings {
 	return &Surroundings{Interfaces: discovery.NewInterfaces(c.Interfaces...), DNS: new(resolver)}
 }
@@ -42,7 +41,7 @@ func (s *Surroundings) Announce(addrs []multiaddr.Multiaddr) []multiaddr.Multiad
 	return s.Interfaces.Announce((*listening)(), addrs)
 }
 
-// options make a host announce what the surroundings know; inhabit completes them.
+// options returns options with which a host resolves names as the surroundings say.
 func (s *Surroundings) options() ([]libp2p.Option, error) {
 	names, err := madns.NewResolver(madns.WithDefaultResolver(s.DNS))
 	if err != nil {
@@ -58,12 +57,11 @@ func (s *Surroundings) inhabit(h host.Host) {
 	s.listening.Store(&listening)
 }
 
-// resolver asks the servers it was given, or the system's. It is safe for
-// concurrent use.
+// resolver asks the servers it was given, or the system's. It is safe for concurrent use.
 type resolver struct {
 	mu      sync.Mutex
 	servers []netip.AddrPort
-	next    int // the server to ask next, so that a silent one is not asked every time
+	next    int // the next server to ask, so that a silent one is not asked every time
 }
 
 // Set replaces the servers to ask; an empty list means the system's.
@@ -92,7 +90,7 @@ func (r *resolver) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: r.dial}
 }
 
-// dial connects to one of the given servers in place of the one the system names.
+// dial connects to one of the given servers instead of the server that the system names.
 func (r *resolver) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	r.mu.Lock()
 	if len(r.servers) > 0 {

@@ -18,15 +18,15 @@ type crowd struct {
 
 	mu        sync.Mutex
 	all       int
-	strangers *list.List // of *guest, the oldest first
+	strangers *list.List // of *connection, the oldest first
 }
 
 func newCrowd(l net.Listener, places int) *crowd {
 	return &crowd{Listener: l, places: places, strangers: list.New()}
 }
 
-// guest is one connection.
-type guest struct {
+// connection is one connection of a crowd.
+type connection struct {
 	net.Conn
 	of   *crowd
 	gone bool
@@ -49,7 +49,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 }
 
 // admit finds a place for a connection; it returns nil if there is none.
-func (c *crowd) admit(conn net.Conn) *guest {
+func (c *crowd) admit(conn net.Conn) *connection {
 	c.mu.Lock()
 	oldest := c.strangers.Front()
 	full := c.all >= c.places
@@ -57,18 +57,18 @@ func (c *crowd) admit(conn net.Conn) *guest {
 		c.mu.Unlock()
 		return nil
 	}
-	g := &guest{Conn: conn, of: c}
+	g := &connection{Conn: conn, of: c}
 	c.all++
 	g.at = c.strangers.PushBack(g)
 	c.mu.Unlock()
 	if full {
-		_ = oldest.Value.(*guest).Close() // its client sees that it is closed
+		_ = oldest.Value.(*connection).Close() // its client sees that it is closed
 	}
 	return g
 }
 
 // Close implements [net.Conn].
-func (g *guest) Close() error {
+func (g *connection) Close() error {
 	g.of.mu.Lock()
 	if !g.gone {
 		g.of.all--
@@ -81,7 +81,7 @@ func (g *guest) Close() error {
 
 // leaveStrangers takes the connection out of the list of strangers. The caller holds
 // of.mu.
-func (g *guest) leaveStrangers() {
+func (g *connection) leaveStrangers() {
 	if g.at != nil {
 		g.of.strangers.Remove(g.at)
 		g.at = nil
@@ -103,7 +103,7 @@ func recognise(r *http.Request) {
 	if over, ok := conn.(*tls.Conn); ok {
 		conn = over.NetConn()
 	}
-	if g, ok := conn.(*guest); ok {
+	if g, ok := conn.(*connection); ok {
 		g.of.mu.Lock()
 		defer g.of.mu.Unlock()
 		g.leaveStrangers()

@@ -20,9 +20,9 @@ const (
 	restTimeout  = 5 * time.Second
 )
 
-// patient bounds the time of each piece of a request's body. Between two pieces it lifts
+// timed bounds the time of each piece of a request's body. Between two pieces it lifts
 // the bound, which would otherwise end the request while it is being answered.
-func patient(w http.ResponseWriter, body io.ReadCloser, o *huma.Operation) io.ReadCloser {
+func timed(w http.ResponseWriter, body io.ReadCloser, o *huma.Operation) io.ReadCloser {
 	p := &bodyPieces{ReadCloser: body, connection: http.NewResponseController(w)}
 	if o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil {
 		p.end = time.Now().Add(bodyTimeout)

@@ -91,7 +91,7 @@ func (r *routes) document(o operation) huma.Operation {
 		defer end()
 		defer context.AfterFunc(who.Life, end)()
 		*q = *q.WithContext(asked)
-		q.Body = patient(w, q.Body, ctx.Operation())
+		q.Body = timed(w, q.Body, ctx.Operation())
 		next(ctx)
 	}}
 	return out

@@ -345,7 +345,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Whoever sends too much, or nothing, is not waited for.
+// The server does not wait for a client that sends too much, or nothing.
 func TestSizesAndTimes(t *testing.T) {
 	o := offer(t, false)
 	secret := o.token(t, api.Admin)

@@ -17,12 +17,12 @@ import (
 // MaxSize bounds the file of a statement.
 const MaxSize = 4 << 20
 
-// errNone says that a file is no statement at all.
-var errNone = errors.New("node: it is no privacy statement of a node: neither the page that p2pnode budget --statement writes, nor its JSON")
+// errNone says that a file is not a statement.
+var errNone = errors.New("node: it is not a privacy statement of a node: give the page that p2pnode budget --statement writes, or its JSON")
 
-// Check reads the file of a statement, or its JSON alone, and says whether it is sound: its
-// signature, its words, and whether its numbers fit together. It is an error if the file
-// is no statement.
+// Check reads the file of a statement, or its JSON alone, and says whether it is sound:
+// whether its signature and its words are right, and whether its numbers fit together. It
+// returns an error if the file is not a statement.
 func Check(file []byte, now time.Time) (api.StatementCheck, error) {
 	page, text := split(string(file))
 	s, err := read(text)
@@ -53,8 +53,8 @@ func split(file string) (page, text string) {
 	return "", file
 }
 
-// read decodes a statement. What it does not know, or finds twice, it refuses: people would
-// read what is not signed.
+// read decodes a statement. It refuses fields that it does not know and fields that occur
+// twice, because people would then read something that is not signed.
 func read(text string) (s api.SignedStatement, err error) {
 	var known struct {
 		Format int `json:"format"`
@@ -84,7 +84,7 @@ func read(text string) (s api.SignedStatement, err error) {
 	return s, nil
 }
 
-// samePage reports whether people read what was signed.
+// samePage returns an error unless people read exactly what was signed.
 func samePage(s api.SignedStatement, page, file string) error {
 	text, err := indented(s)
 	if err != nil {
@@ -96,7 +96,7 @@ func samePage(s api.SignedStatement, page, file string) error {
 	return nil
 }
 
-// consistent reports numbers that no node would write together.
+// consistent returns an error for numbers that no node would write together.
 func consistent(s *api.Statement, now time.Time) error {
 	var errs []error
 	wrong := func(is bool, format string, args ...any) {
@@ -127,7 +127,7 @@ func consistent(s *api.Statement, now time.Time) error {
 // clockTolerance is how far the clocks of two machines may be apart.
 const clockTolerance = 10 * time.Minute
 
-// possible reports a guarantee whose numbers do not follow from one another.
+// possible returns an error for a guarantee whose numbers do not follow from one another.
 func possible(g *api.Guarantee) error {
 	if !(g.Epsilon > 0 && g.Delta >= 0 && g.Delta < 1 && g.Excess >= 0 && g.Excess <= 1) {
 		return fmt.Errorf("epsilon %v, delta %v and a chance of %v are no guarantee", g.Epsilon, g.Delta, g.Excess)
@@ -142,7 +142,7 @@ func possible(g *api.Guarantee) error {
 		}
 	}
 	if g.Accounting != privacy.GaussianFilter && g.Accounting != privacy.PureFilter {
-		return nil // what follows is more than a statement says
+		return nil // for other accountings more is needed than a statement says
 	}
 	terms := privacy.Terms{Budget: c.Guarantee(), Accounting: g.Accounting, Dimension: 1}
 	if excess, err := (privacy.Policy{Terms: terms}).Excess(); err != nil || !near(g.Excess, excess) {
@@ -151,10 +151,10 @@ func possible(g *api.Guarantee) error {
 	return nil
 }
 
-// near leaves room for processors that differ in the last digits.
+// near allows for processors that differ in the last digits.
 func near(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
 
-// doubts are what a reader should know of a statement that is sound.
+// doubts lists what a reader should know of a statement that is sound.
 func doubts(s *api.Statement, now time.Time) []string {
 	list := []string{"A signature shows who wrote it, not that it is true. Ask the owner by another way whether the node's ID is hers."}
 	if s.Guarantee == nil {

@@ -11,13 +11,14 @@ import (
 	"p2pnode/node/api"
 )
 
-// The JSON of a statement stands between these lines, at the end of its file.
+// The JSON of a statement is between these lines, at the end of its file.
 const (
 	opening = "```json\n"
 	closing = "\n```\n"
 )
 
-// Page is the file of a statement: Markdown that people read, and the signed JSON below it.
+// Page returns the file of a statement: Markdown that people read, and the signed JSON
+// below it.
 func Page(s api.SignedStatement) (string, error) {
 	text, err := indented(s)
 	if err != nil {
@@ -34,7 +35,7 @@ func indented(s api.SignedStatement) (string, error) {
 	return string(text), nil
 }
 
-// words is what people read.
+// words returns the part that people read.
 func words(s api.Statement) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
@@ -95,7 +96,7 @@ func audiences(list []api.Audience) string {
 	return b.String() + "\n"
 }
 
-// promise says what an audience learns at most.
+// promise says how much an audience can learn at most.
 func promise(a api.Audience) string {
 	if a.Epsilon == nil || a.Delta == nil {
 		return ""
@@ -141,7 +142,7 @@ func list(title string, items []string) string {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// rounding is how far the accountant's numbers may lie below what they stand for.
+// rounding is how far the accountant's numbers may be below the true ones.
 const rounding = 1e-6
 
 // atLeast writes a lower bound on a share, rounded down.

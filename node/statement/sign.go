@@ -13,7 +13,8 @@ import (
 	"p2pnode/node/api"
 )
 
-// domain keeps a signature under a statement from being one under anything else.
+// domain ensures that a signature under a statement is not a signature under anything
+// else.
 const domain = "p2pnode privacy statement\n"
 
 // Sign completes a statement with the hash of its page, and signs it.
@@ -30,7 +31,8 @@ func Sign(s api.Statement, key crypto.PrivKey) (api.SignedStatement, error) {
 	return api.SignedStatement{Statement: s, Signature: signature}, nil
 }
 
-// signedBy reports whether the key of the node that the statement names signed it.
+// signedBy returns an error unless the statement was signed with the key of the node that
+// it names.
 func signedBy(s api.SignedStatement) error {
 	id, err := peer.Decode(s.Node)
 	if err != nil {
@@ -50,8 +52,8 @@ func signedBy(s api.SignedStatement) error {
 	return nil
 }
 
-// canonical is the JSON of a statement in the canonical form of RFC 8785. Its numbers are
-// as encoding/json writes them, which is what the RFC asks for.
+// canonical returns the JSON of a statement in the canonical form of RFC 8785.
+// encoding/json writes numbers in the form that the RFC asks for.
 func canonical(s api.Statement) ([]byte, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -278,13 +278,13 @@ func TestNoGuarantee(t *testing.T) {
 // What is no statement, or of a later format, is an error that says so.
 func TestOtherFiles(t *testing.T) {
 	for file, want := range map[string]string{
-		"":                      "no privacy statement",
-		"# A page\n":            "no privacy statement",
-		"{}":                    "no privacy statement",
+		"":                      "not a privacy statement",
+		"# A page\n":            "not a privacy statement",
+		"{}":                    "not a privacy statement",
 		`{"format":1}`:          "another order, or something twice",
 		`{"format":1,"more":1}`: "unknown field",
 		`{"format":2}`:          "use a newer p2pnode",
-		"# A\n```json\n{}\n```": "no privacy statement",
+		"# A\n```json\n{}\n```": "not a privacy statement",
 	} {
 		if _, err := Check([]byte(file), signedAt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", file, err, want)

@@ -12,9 +12,10 @@ import (
 	"p2pnode/sums"
 )
 
-// Attend takes part in all sums of a plan, one after the other, as a member of their
-// committee that has no records, until ctx ends. root is for what [Membership] says. An
-// error is of the disk.
+// Attend takes part in all sums of a plan, until ctx ends, as a member of their committee
+// that has no records. It handles the recipes at the same time, and the sums of each
+// recipe one after the other. root is the root of [Membership]. It returns an error if
+// the disk fails.
 func (d *Desk) Attend(ctx context.Context, p *Plan, root string) error {
 	recipes, ctx := errgroup.WithContext(ctx)
 	for i := range p.recipes {
@@ -26,7 +27,7 @@ func (d *Desk) Attend(ctx context.Context, p *Plan, root string) error {
 	return nil
 }
 
-// attend is Attend for the sums of one recipe.
+// attend takes part in the sums of one recipe.
 func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, o Membership) error {
 	var members sync.WaitGroup
 	defer members.Wait()
@@ -47,24 +48,24 @@ func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, o Membership) er
 			return err
 		}
 	}
-	<-ctx.Done() // it serves the last ones
+	<-ctx.Done() // go on serving the last sums
 	return nil
 }
 
-// Serving is Member with its error in the log: other sums go on.
+// Serving is Member, except that it logs its error: other sums continue.
 func (d *Desk) Serving(ctx context.Context, s *sums.Sum, o Membership) {
 	if err := d.Member(ctx, s, o); err != nil {
 		d.config.Logger.Error("this node takes no part in a private sum as a member of its committee", "error", err)
 	}
 }
 
-// Holds reports whether a member's keys for a sum are under root: then the member must go
-// on, even if this node has the result, until they are erased.
+// Holds reports whether a member's keys for a sum are under root. Then the member must
+// continue until they are erased, even if this node has the result.
 func Holds(root string, sum sums.Digest) bool {
 	return (&directory{path: directoryOf(root, sum)}).begun()
 }
 
-// Attended lists of each recipe the newest sum that a desk takes part in.
+// Attended lists, for each recipe, the newest sum that a desk takes part in.
 func (p *Plan) Attended(d *Desk) []api.Sum {
 	list := []api.Sum{}
 	for i := range p.recipes {

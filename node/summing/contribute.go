@@ -16,34 +16,36 @@ import (
 	"p2pnode/sums"
 )
 
-// Contribution is what a device adds to a sum. The zero value adds nothing: only the result
-// is wanted.
+// Contribution is what a device adds to a sum. The zero value adds nothing and only waits
+// for the result.
 type Contribution struct {
 	Ledger *storage.Ledger
-	// Cohorts returns those that may pay, as things are now.
+	// Cohorts returns the cohorts that may pay now.
 	Cohorts func() ([]privacy.Cohort, error)
 	// Vector returns what the records of the cohorts that paid add, in real units, and
-	// the number of their slots. Replacing one record must not move it by more than the
-	// sum's distance. It is called at most once, and must not call the ledger.
+	// the number of their slots. Replacing one record must not move the vector by more
+	// than the sum's distance. Vector is called at most once, and must not call the
+	// ledger.
 	Vector func(paid []privacy.Cohort) (v []float64, records int, err error)
 }
 
-// Outcome is what a device knows of a sum in the end.
+// Outcome is what a device knows of a sum when it has ended.
 type Outcome struct {
-	Result *sums.Published // nil: the sum is dead, it never has one
-	List   *sums.List      // whose contributions are in it
+	Result *sums.Published // nil: the sum is dead and will never have a result
+	List   *sums.List      // names the contributions that are in the result
 	Voters []int           // the members that certified the list, ascending
-	Listed bool            // the own one is
-	Paid   bool            // a contribution was paid for and sent, whether it is listed or not
+	Listed bool            // the device's own contribution is in the list
+	Paid   bool            // a contribution was paid for and sent, even if it is not listed
 }
 
-// Contribute takes part in a sum until its result is here, or so many members that one of
-// them is honest say that they erased their keys without one: the sum is dead. It pays once, when a certified
-// opening says that the sum is open, and sends the same bytes for ever, also after a
-// restart. A device that cannot pay, or comes too late, waits for the result.
+// Contribute takes part in a sum until its result is here, or until the sum is dead: so
+// many members say that they erased their keys without a result that one of them is
+// honest. It pays once, when a certified opening says that the sum is open, and sends the
+// same bytes every time, also after a restart. A device that cannot pay, or comes too
+// late, waits for the result.
 //
 // The error is [storage.ErrRolledBack] if the committee lists another contribution of
-// this device, and ErrPoisoned after a failed write; that of ctx if it ends first.
+// this device, ErrPoisoned after a failed write, and that of ctx if it ends first.
 func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Outcome, error) {
 	if o, err := d.resume(s, c.Ledger); o != nil || err != nil {
 		return *cmp.Or(o, &Outcome{}), err
@@ -70,14 +72,14 @@ type contributor struct {
 	c       Contribution
 	machine *sums.Contributor
 	part    *part
-	open    *sums.Opening    // under which there is something to pay for; nil: not, or no more
-	looked  []byte           // the opening that was taken in last
-	toured  bool             // all members were visited since
-	slot    time.Time        // when the own contribution may be sent
-	entry   []byte           // digest of the own one; nothing: none
-	checked []byte           // the certified list, in which the own contribution was looked for
-	dead    map[peer.ID]bool // members who say that the sum is
-	decided map[peer.ID]bool // members who say that the list of contributions is
+	open    *sums.Opening    // the opening under which the device may still pay; nil: it may not, or not any more
+	looked  []byte           // the opening that was read last
+	toured  bool             // all members were visited since then
+	slot    time.Time        // when the device's own contribution may be sent
+	entry   []byte           // digest of the device's own contribution; nil: it has none
+	checked []byte           // the certified list, after the device's own contribution was looked for in it
+	dead    map[peer.ID]bool // members that say that the sum is dead
+	decided map[peer.ID]bool // members that say that the list of contributions is decided
 }
 
 func (k *contributor) run(ctx context.Context) (Outcome, error) {
@@ -112,9 +114,10 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// round visits members: all of them until one says that the sum is open, so that the owner
-// is told who is missing, once more before it pays, and while there is something to send. Else it visits
-// until one answers, which is another one in each turn. Then it pays, if there is reason to.
+// round visits members. It visits all of them until one says that the sum is open, so
+// that the owner learns who is missing; once more before the device pays; and while there
+// is something to send. Otherwise it visits only until one answers, and it begins with
+// another member in each turn. Then it pays if it should.
 func (k *contributor) round(ctx context.Context, turn int) error {
 	for i := range k.part.peers {
 		answered, err := k.visit(ctx, k.part.peers[(turn+i)%len(k.part.peers)])
@@ -129,12 +132,13 @@ func (k *contributor) round(ctx context.Context, turn int) error {
 	return k.pay()
 }
 
-// due reports whether there is something to send now.
+// due reports whether the device must send something now.
 func (k *contributor) due() bool { return k.machine.Send() != nil && !time.Now().Before(k.slot) }
 
-// pause is how long to wait for anything but news, a while unless it is known better: for
-// the slot, for a quorum to hold what was sent, or for the sum to close once all that
-// this device can do before that is done. again: afterwards it begins with short pauses.
+// pause returns how long to wait if no news arrives. It is the duration while, unless
+// something is due earlier: the slot for sending, another try while no quorum holds what
+// was sent, or the closing of the sum once the device has done all that it can do before.
+// again reports that the short pauses begin again afterwards.
 func (k *contributor) pause(while time.Duration) (pause time.Duration, again bool) {
 	retry, o := k.desk.config.Retry, k.machine.Opening()
 	switch {
@@ -148,12 +152,13 @@ func (k *contributor) pause(while time.Duration) (pause time.Duration, again boo
 	return while, false
 }
 
-// longestPause is how long a device lets the committee close a sum unasked: by its own clock
-// it may be hours from there.
+// longestPause is how long a device waits at most for the closing of a sum without asking
+// the committee: its own clock may be hours wrong.
 const longestPause = time.Hour
 
-// visit asks a member what it knows, and offers it what there is to send. Errors of the
-// network, and lies, are for another time or another member; the error is the ledger's.
+// visit asks a member what it knows, and sends it what is due. After an error of the
+// network or a lie it tries again later or with another member; the error that it returns
+// is the ledger's.
 func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, err error) {
 	n, err := k.ask(ctx, who)
 	if err != nil {
@@ -185,7 +190,7 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 	return true, nil
 }
 
-// look takes an opening in, unless it is the one that was taken in before.
+// look reads an opening, unless it is the one that was read before.
 func (k *contributor) look(opening []byte, who peer.ID) {
 	if opening == nil || bytes.Equal(opening, k.looked) {
 		return
@@ -202,7 +207,7 @@ func (k *contributor) look(opening []byte, who peer.ID) {
 	k.part.opened(k.machine.Opening())
 }
 
-// ask asks another peer, or this node itself if it is the member.
+// ask asks another peer, or this node itself if this node is the member.
 func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
 	if id, err := PeerOf(k.desk.self); err == nil && id == who {
 		reply, _ := k.part.tell(k.entry)
@@ -211,7 +216,7 @@ func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
 	return k.desk.ask(ctx, k.part, who, k.entry)
 }
 
-// finish keeps the result for good.
+// finish stores the result.
 func (k *contributor) finish() (Outcome, error) {
 	o, err := outcomeOf(k.sum, k.desk.self, k.desk.resultOf(k.sum.ID), k.checked, k.entry)
 	if err != nil {
@@ -234,8 +239,8 @@ func (k *contributor) complain(who peer.ID, about string, err error) {
 	}
 }
 
-// pay goes through the door, if the machine asks for that, there is time to send, and
-// there are records. Those that cannot pay now may be followed by others that can.
+// pay goes through the door, if the machine asks for that, there is still time to send,
+// and there are records. If the present cohorts cannot pay, later ones may.
 func (k *contributor) pay() error {
 	k.open = k.payable()
 	o, s, began := k.open, k.sum, time.Now()
@@ -272,9 +277,10 @@ func (k *contributor) pay() error {
 	return k.serve(upload)
 }
 
-// payable is the opening under which there is still time to pay. The own clock says so, and
-// it may be wrong: so do so many members that one of them is honest, by saying that the list
-// is decided. What is sent too late is paid for and in no sum.
+// payable returns the opening under which there is still time to pay; nil if there is
+// none. The device's own clock must say so. Because it may be wrong, the members are
+// heard too: it is too late when so many of them say that the list is decided that one of
+// them is honest. A contribution that is sent too late is paid for and is in no sum.
 func (k *contributor) payable() *sums.Opening {
 	if k.open == nil || !time.Now().Before(time.Unix(k.open.Closes, 0)) || len(k.decided) > k.sum.Committee.Colluding {
 		return nil
@@ -282,8 +288,9 @@ func (k *contributor) payable() *sums.Opening {
 	return k.open
 }
 
-// slotAfter is when a contribution is sent that was begun and is ready: one tick after it
-// was begun, or two, four and so on. So the time says little of how long it took.
+// slotAfter returns when a contribution is sent: one tick after it was begun, or two,
+// four, eight and so on ticks, at the first of these times at which it is ready. So the
+// time says little about how long the work took.
 func slotAfter(began, ready time.Time, tick time.Duration) time.Time {
 	at := began.Add(tick)
 	for ; at.Before(ready); tick *= 2 {
@@ -314,7 +321,7 @@ func (k *contributor) serve(upload []byte) error {
 	return nil
 }
 
-// decide looks for the own contribution in the certified list.
+// decide looks for the device's own contribution in the certified list.
 func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) error {
 	decision, err := k.desk.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
 	if err != nil {
@@ -323,7 +330,7 @@ func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) erro
 	}
 	_, err = k.machine.Decided(decision)
 	if errors.Is(err, sums.ErrRolledBack) && k.c.Ledger != nil {
-		// Nothing if a restore explains it.
+		// ContradictSum returns nil if a restore explains the difference.
 		if err := k.c.Ledger.ContradictSum(storage.SumID(k.sum.ID), k.sum.Epoch); err != nil {
 			return fmt.Errorf("summing: %w", err)
 		}

@@ -20,15 +20,17 @@ import (
 
 // Config says what a [Desk] needs.
 type Config struct {
-	Identity ed25519.PrivateKey // of the host
+	Identity ed25519.PrivateKey // the identity of the host
 	Results  string             // directory of the results, which are public
 	Logger   *slog.Logger
 	// Find makes the addresses of a member known to the host, if it can. Optional.
 	Find func(context.Context, peer.ID)
-	// Tick is the time after which a member repeats what may have been lost, and a device
-	// sends what it has begun to make. View is how long a member's first view of a vote
-	// lasts, and Retry after how long a device asks and sends again. While it waits for a
-	// sum to open, or for its result, its pauses grow to Rest, and news end them. 0: a
+	// Tick is the time after which a member repeats what may have been lost, and the unit
+	// of the time after which a device sends its contribution. View is how long a
+	// member's first view of a vote lasts. Retry is the time after which a device asks
+	// and sends again. While it waits for a sum to open, or for its result, its pauses
+	// grow up to Rest, and news end them. The defaults, for 0, are a second, 10 s, 15 s
+	// and 4 minutes.
 	// second, 10 s, 15 s and 4 minutes.
 	Tick, View, Retry, Rest time.Duration
 }
@@ -46,27 +48,27 @@ type Desk struct {
 	contacts map[peer.ID]Contact
 }
 
-// part is what a node knows of one sum. Its fields below mu are guarded by it.
+// part is what a node knows of one sum. mu guards the fields below it.
 type part struct {
 	sum     *sums.Sum
-	peers   []peer.ID // of the committee, in its order
+	peers   []peer.ID // the members of the committee, in its order
 	changed chan struct{}
 
 	mu        sync.Mutex
 	opening   []byte
-	closes    time.Time // of opening
-	duty      *Duty     // of the member; nil: none runs here
+	closes    time.Time // when opening closes the sum
+	duty      *Duty     // what the member here has done; nil: no member runs here
 	decision  []byte
 	published *sums.Published
-	result    []byte                     // of published
-	accepts   map[sums.Digest][]byte     // a member's acceptances, by entry
-	blobs     map[gossip.BlobName][]byte // in memory, that anybody may have
-	member    *member                    // nil: none runs here
+	result    []byte                     // the bytes of published
+	accepts   map[sums.Digest][]byte     // a member's acceptances, by the entry that they accept
+	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
+	member    *member                    // nil: no member runs here
 	dead      bool                       // the member here erased its keys when the sum had no result
-	oldest    []gossip.BlobName          // of messages among the blobs, oldest first
+	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first
 }
 
-// NewDesk makes a desk; its [Desk.Service] is part of the configuration of the gossip
+// NewDesk makes a desk. Its [Desk.Service] belongs into the configuration of the gossip
 // that [Desk.Use] takes.
 func NewDesk(c Config) *Desk {
 	for _, d := range []struct {
@@ -83,24 +85,24 @@ func NewDesk(c Config) *Desk {
 	}
 }
 
-// Use gives the desk its network, once.
+// Use gives the desk its network. It must be called once.
 func (d *Desk) Use(g *gossip.Gossip) {
 	d.gossip = g
 	close(d.ready)
 }
 
-// Service is how the network reaches the desk.
+// Service returns the functions through which the network reaches the desk.
 func (d *Desk) Service() *gossip.Service {
 	return &gossip.Service{OnCall: d.onCall, OnBlob: d.onBlob, OnNews: d.onNews}
 }
 
-// Serve serves the result of a sum that this device keeps, and reports whether it does.
+// Serve serves the result of a sum if this device keeps it, and reports whether it does.
 func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) (kept bool, err error) {
 	o, err := d.resume(s, l)
 	return o != nil, err
 }
 
-// PeerOf is the peer that holds an identity.
+// PeerOf returns the peer that holds an identity.
 func PeerOf(id sums.Identity) (peer.ID, error) {
 	key, err := crypto.UnmarshalEd25519PublicKey(id[:])
 	if err != nil {
@@ -109,7 +111,7 @@ func PeerOf(id sums.Identity) (peer.ID, error) {
 	return peer.IDFromPublicKey(key)
 }
 
-// part returns what is known of a sum; it begins when somebody takes part.
+// part returns what is known of a sum. It is created when somebody here takes part.
 func (d *Desk) part(s *sums.Sum) (*part, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +139,8 @@ func (d *Desk) known(sum sums.Digest) *part {
 	return d.parts[sum]
 }
 
-// onCall answers anybody. Of a sum that this node has no part in it knows nothing.
+// onCall answers calls from anybody. About a sum in which this node has no part it knows
+// nothing.
 func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byte, sound bool) {
 	kind, sum, body, ok := decodeCall(call)
 	if !ok {
@@ -171,7 +174,7 @@ func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byt
 	return nil, false
 }
 
-// tell says what is known of a sum, and of an entry if one is named.
+// tell returns what is known of a sum, and of an entry if one is named.
 func (p *part) tell(body []byte) (reply []byte, sound bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +194,7 @@ func (p *part) tell(body []byte) (reply []byte, sound bool) {
 	return n.bytes(), true
 }
 
-// onBlob opens what anybody may have: it is public, or masked.
+// onBlob opens a blob that anybody may fetch, because it is public or masked.
 func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 	d.mu.Lock()
 	parts := make([]*part, 0, len(d.parts))
@@ -216,8 +219,8 @@ func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 	return nil
 }
 
-// onNews hears that somebody has a result, and has the sum looked after at once. News of
-// others than its committee are not passed on.
+// onNews learns that a sum has news, for example a result, and makes everybody who waits
+// for the sum look again. It does not pass on news whose author is not in the committee.
 func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	if len(b) != digestSize {
 		return false
@@ -230,7 +233,8 @@ func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	return true
 }
 
-// Refresh has everything that waits for a sum look again, as the network has changed.
+// Refresh makes everybody who waits for a sum look again, because the network has
+// changed.
 func (d *Desk) Refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -239,7 +243,7 @@ func (d *Desk) Refresh() {
 	}
 }
 
-// wake has what waits for the sum look again.
+// wake makes everybody who waits for the sum look again.
 func (p *part) wake() {
 	select {
 	case p.changed <- struct{}{}:
@@ -247,14 +251,14 @@ func (p *part) wake() {
 	}
 }
 
-// hold serves a content under the hash of its bytes.
+// hold serves a content under the hash of its bytes. The caller holds p.mu.
 func (p *part) hold(content []byte) reference {
 	r := referenceOf(content)
 	p.blobs[r.name] = content
 	return r
 }
 
-// forget serves the messages of members no more.
+// forget stops serving the messages of members.
 func (p *part) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,7 +268,7 @@ func (p *part) forget() {
 	p.oldest = nil
 }
 
-// decide serves the certified list, the first that there is.
+// decide serves the certified list. Only the first one counts.
 func (p *part) decide(decision []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -279,7 +283,7 @@ func (p *part) decideLocked(decision []byte) {
 	}
 }
 
-// publish takes a result in that was checked, and serves it.
+// publish stores a result that was checked, and serves it.
 func (p *part) publish(pub *sums.Published) []byte {
 	content := pub.Bytes()
 	p.mu.Lock()
@@ -291,7 +295,7 @@ func (p *part) publish(pub *sums.Published) []byte {
 	return content
 }
 
-// take reads a result's bytes, checks all that makes it believed, and serves it.
+// take reads a result's bytes, makes all checks that a result must pass, and serves it.
 func (p *part) take(content []byte) error {
 	pub, err := p.sum.ReadPublished(content)
 	if err != nil {
@@ -301,14 +305,14 @@ func (p *part) take(content []byte) error {
 	return nil
 }
 
-// bytes is the published result; nil while there is none.
+// bytes returns the published result; nil while there is none.
 func (p *part) bytes() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.result
 }
 
-// resultOf is the certified result of a sum; nil while this node has none.
+// resultOf returns the certified result of a sum; nil while this node has none.
 func (d *Desk) resultOf(sum sums.Digest) *sums.Published {
 	p := d.known(sum)
 	if p == nil {
@@ -319,7 +323,8 @@ func (d *Desk) resultOf(sum sums.Digest) *sums.Published {
 	return p.published
 }
 
-// call calls a peer. If that fails, the peer is looked for, and the next call may not.
+// call calls a peer. If that fails, it looks for the peer's addresses, so that the next
+// call may succeed.
 func (d *Desk) call(ctx context.Context, who peer.ID, call []byte) ([]byte, error) {
 	reply, err := d.gossip.Call(ctx, who, call)
 	if ctx.Err() == nil {
@@ -340,7 +345,7 @@ func (d *Desk) ask(ctx context.Context, p *part, who peer.ID, entry []byte) (*ne
 	return decodeNews(reply)
 }
 
-// fetchResult gets and checks a result that a peer has.
+// fetchResult fetches and checks a result that a peer has.
 func (d *Desk) fetchResult(ctx context.Context, p *part, r reference, who peer.ID) error {
 	content, err := d.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
 	if err != nil {
@@ -349,7 +354,7 @@ func (d *Desk) fetchResult(ctx context.Context, p *part, r reference, who peer.I
 	return p.take(content)
 }
 
-// seekResult asks the committee for a result; nil if nobody has it.
+// seekResult asks the committee for a result; it returns nil if nobody has it.
 func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 	for i, who := range p.peers {
 		if p.sum.Committee.Members[i] == d.self {
@@ -368,7 +373,7 @@ func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 	return p.result
 }
 
-// started waits for the network.
+// started waits until the network is there.
 func (d *Desk) started(ctx context.Context) error {
 	select {
 	case <-d.ready:
@@ -378,7 +383,7 @@ func (d *Desk) started(ctx context.Context) error {
 	}
 }
 
-// inMemory is a blob that nothing needs to close.
+// inMemory is a blob that need not be closed.
 type inMemory struct{ *bytes.Reader }
 
 // Close implements [io.Closer]. There is nothing to close.

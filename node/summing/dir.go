@@ -17,31 +17,32 @@ import (
 	"p2pnode/sums"
 )
 
-// directory is what a member keeps of one sum. One goroutine uses it, but for uploads.
+// directory is what a member keeps of one sum. Only one goroutine uses it, except for the
+// uploads.
 type directory struct {
 	path    string
 	journal *os.File
 
-	uploads sync.RWMutex // locked to erase them
+	uploads sync.RWMutex // locked to erase the uploads
 	erased  bool
 }
 
-// The names in a member's directory of a sum.
+// The names of the files in a member's directory of a sum.
 const (
 	keysName     = "keys"
 	journalName  = "journal"
 	uploadsName  = "uploads"
-	overName     = "over" // empty, or deadText
+	overName     = "over" // the file is empty or holds deadText
 	resultName   = "result"
 	decisionName = "list"
 )
 
-// deadText is in the file of a sum that was over before it had a result.
+// deadText is in that file if the sum ended before it had a result.
 const deadText = "dead\n"
 
-// Forget erases everything that members keep under root: a member whose database was put
-// back may not go on in a sum that it may have gone on with elsewhere. It is silent in
-// those sums.
+// Forget erases everything that members keep under root. A member whose database was
+// restored may have continued elsewhere in the sums that it was in, so it must not go on
+// here: it is silent in those sums.
 func Forget(root string) error {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +54,7 @@ func Forget(root string) error {
 	return err
 }
 
-// directoryOf is where a member keeps what it has of a sum.
+// directoryOf returns the directory in which a member keeps what it has of a sum.
 func directoryOf(root string, sum sums.Digest) string {
 	return filepath.Join(root, hex.EncodeToString(sum[:16]))
 }
@@ -72,7 +73,7 @@ func (d *directory) begun() bool {
 	return err == nil
 }
 
-// dead reports whether it ended without a result.
+// dead reports whether the sum ended without a result.
 func (d *directory) dead() bool {
 	content, err := os.ReadFile(d.name(overName))
 	return err == nil && string(content) == deadText
@@ -84,15 +85,15 @@ func (d *directory) over() bool {
 	return err == nil
 }
 
-// secrets reads the keys for the sum, or makes them: when they are returned they are on
-// disk. closes is when this member means to close the sum, Unix seconds; it counts with
-// the keys.
+// secrets reads the keys for the sum, or makes them: they are on disk when it returns.
+// closes is when this member wants the sum to close, in Unix seconds. It is stored with
+// the keys, and the stored time counts.
 func (d *directory) secrets(closes int64) (sums.Secrets, int64, error) {
 	b, err := os.ReadFile(d.name(keysName))
 	if err == nil {
 		content, err := unframe(b)
 		if err != nil || len(content) < 8 {
-			return sums.Secrets{}, 0, fmt.Errorf("summing: the keys in %s are damaged: delete the directory, and this member is silent for that sum", d.path)
+			return sums.Secrets{}, 0, fmt.Errorf("summing: the keys in %s are damaged: delete the directory; this member is then silent in that sum", d.path)
 		}
 		k, err := sums.ReadSecrets(content[8:])
 		return k, int64(binary.BigEndian.Uint64(content)), err
@@ -117,7 +118,7 @@ func (d *directory) write(file string, content []byte) error {
 	return durable.Replace(d.name(file), content)
 }
 
-// A frame is a content after its length and CRC-32C, 4 bytes each.
+// A frame is a content, preceded by its length and its CRC-32C, 4 bytes each.
 const frameHeader = 8
 
 func frame(content []byte) []byte {
@@ -139,9 +140,9 @@ func unframe(b []byte) ([]byte, error) {
 	return content, nil
 }
 
-// replay hands out the inputs of earlier runs, in order, and opens the journal for more.
-// A last frame that is not whole was never acted on, and is cut off. Damage before that
-// is an error: what the member has said is not known, and it must be silent.
+// replay calls visit for the inputs of earlier runs, in order, and opens the journal for
+// more. A last frame that is incomplete was never acted on, and is cut off. Damage before
+// it is an error: it is unknown what the member has said, so it must be silent.
 func (d *directory) replay(visit func(sums.Input) error) error {
 	f, err := os.OpenFile(d.name(journalName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -170,7 +171,7 @@ func (d *directory) replay(visit func(sums.Input) error) error {
 			err = visit(in)
 		}
 		if err != nil {
-			return fmt.Errorf("summing: the journal %s is damaged, and what this member has signed is not known: delete the directory, and it is silent for that sum: %w", f.Name(), err)
+			return fmt.Errorf("summing: the journal %s is damaged, so it is not known what this member has signed: delete the directory; it is then silent in that sum: %w", f.Name(), err)
 		}
 		rest = rest[n:]
 		end += int(n)
@@ -182,7 +183,7 @@ func (d *directory) replay(visit func(sums.Input) error) error {
 	return errors.Join(err, f.Sync(), durable.SyncDir(d.path))
 }
 
-// append adds an input to the journal; sync makes it durable.
+// append adds an input to the journal. Call sync to make it durable.
 func (d *directory) append(in sums.Input) error {
 	_, err := d.journal.Write(frame(sums.EncodeInput(in)))
 	return err
@@ -194,7 +195,7 @@ func (d *directory) upload(entry sums.Digest) string {
 	return filepath.Join(uploadsName, hex.EncodeToString(entry[:]))
 }
 
-// keep stores an upload, unless all are erased.
+// keep stores an upload, unless all uploads were erased.
 func (d *directory) keep(entry sums.Digest, upload []byte) error {
 	d.uploads.RLock()
 	defer d.uploads.RUnlock()
@@ -204,15 +205,15 @@ func (d *directory) keep(entry sums.Digest, upload []byte) error {
 	return d.write(d.upload(entry), upload)
 }
 
-// drop removes an upload that the member does not take.
+// drop removes an upload that the member does not accept.
 func (d *directory) drop(entry sums.Digest) { _ = os.Remove(d.name(d.upload(entry))) }
 
-// read returns an upload that is kept.
+// read returns an upload that was stored.
 func (d *directory) read(entry sums.Digest) ([]byte, error) {
 	return os.ReadFile(d.name(d.upload(entry)))
 }
 
-// open opens an upload for somebody who fetches it; nil if there is none.
+// open opens an upload for a peer that fetches it; nil if there is none.
 func (d *directory) open(entry sums.Digest) *file {
 	f, err := os.Open(d.name(d.upload(entry)))
 	if err != nil {
@@ -235,8 +236,8 @@ type file struct {
 // Size returns the length of the upload in bytes, as it was when the file was opened.
 func (f *file) Size() int64 { return f.size }
 
-// erase removes what could open anything, and notes that the sum is over. The mark comes
-// first, so that no new keys are made after a crash.
+// erase removes everything that could open a contribution, and notes that the sum is
+// over. It writes the note first, so that no new keys are made after a crash.
 func (d *directory) erase(dead bool) error {
 	var text []byte
 	if dead {
@@ -277,13 +278,14 @@ func shred(path string) error {
 
 // Holding is what a member keeps of a sum under its root.
 type Holding struct {
-	Name          string    // of the directory, with which the sum's name begins
-	Made          time.Time // the keys; zero: there are none
-	Over          bool      // the keys are erased for good
-	Contributions int       // that are kept, of members' noise too
+	Name          string    // of the directory; the sum's name begins with it
+	Made          time.Time // when the keys were made; zero: there are none
+	Over          bool      // the keys are erased and will not be made again
+	Contributions int       // how many are stored, including the noise of members
 }
 
-// Holdings lists what a member keeps under root, by name. The member may be running.
+// Holdings lists what a member keeps under root, sorted by name. The member may be
+// running.
 func Holdings(root string) ([]Holding, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -299,7 +301,7 @@ func Holdings(root string) ([]Holding, error) {
 		if info, err := os.Stat(d.name(keysName)); err == nil {
 			h.Made = info.ModTime()
 		}
-		if uploads, err := os.ReadDir(d.name(uploadsName)); err == nil { // else they are erased
+		if uploads, err := os.ReadDir(d.name(uploadsName)); err == nil { // otherwise they are erased
 			h.Contributions = len(uploads)
 		}
 		list = append(list, h)

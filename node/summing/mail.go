@@ -10,7 +10,7 @@ import (
 	"p2pnode/sums"
 )
 
-// heard takes in a call of another member; sound is false for what no member sends.
+// heard handles a call of another member. sound is false for what no honest member sends.
 func (m *member) heard(by int, kind callKind, body []byte) (sound bool) {
 	if kind == callSay {
 		if _, err := m.part.sum.ReadMessage(body); err != nil {
@@ -29,7 +29,8 @@ func (m *member) heard(by int, kind callKind, body []byte) (sound bool) {
 	return true
 }
 
-// offered fetches an upload that a peer has for this member, one of each peer at a time.
+// offered fetches an upload that a peer offers to this member. It fetches one upload at a
+// time from each peer.
 func (m *member) offered(from peer.ID, entry sums.Digest) {
 	m.mu.Lock()
 	busy := m.visiting[from] || m.held[entry]
@@ -48,7 +49,7 @@ func (m *member) offered(from peer.ID, entry sums.Digest) {
 }
 
 // fetch gets an upload from peers, and stores it before the machine hears of it. It
-// reports whether it has begun.
+// reports whether a fetch has begun.
 func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 	s := m.part.sum
 	var in sums.Arrived
@@ -66,8 +67,8 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 	})
 }
 
-// get fetches a blob on a goroutine of its own, unless it is on its way, and gives it to
-// take.
+// get fetches a blob on a goroutine of its own, unless it is being fetched already, and
+// passes it to take.
 func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error, take func([]byte)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +91,7 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check fun
 	return true
 }
 
-// load fetches a blob when there is a place; nil if nobody had it.
+// load waits for a free slot and fetches a blob; it returns nil if nobody had it.
 func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error) []byte {
 	select {
 	case m.slots <- struct{}{}:
@@ -127,7 +128,7 @@ func (m *member) taken(in sums.Input, err error) {
 	}
 }
 
-// send gives a letter to those it is for, and keeps what others ask for.
+// send passes a letter to the queues of its receivers, and keeps what others ask for.
 func (m *member) send(l sums.Letter) {
 	m.keep(l)
 	for to, q := range m.queues {
@@ -138,8 +139,8 @@ func (m *member) send(l sums.Letter) {
 	}
 }
 
-// queue is what waits for one member. What is said again while it waits waits once, so
-// that a slow peer gets new things in time.
+// queue holds the messages that wait for one member. A message that is already waiting is
+// not added again, so that a slow peer gets new messages in time.
 type queue struct {
 	messages chan []byte
 	mu       *sync.Mutex
@@ -150,7 +151,8 @@ func newQueue() queue {
 	return queue{make(chan []byte, letters), new(sync.Mutex), make(map[gossip.BlobName]bool)}
 }
 
-// put leaves a message, unless it waits already or there is no place: it is said again.
+// put adds a message, unless it is waiting already or the queue is full: the member
+// repeats its messages.
 func (q queue) put(message []byte) {
 	name := referenceOf(message).name
 	q.mu.Lock()
@@ -165,15 +167,15 @@ func (q queue) put(message []byte) {
 	}
 }
 
-// took notes that a message waits no more.
+// took notes that a message is not waiting any more.
 func (q queue) took(message []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waiting, referenceOf(message).name)
 }
 
-// keep serves what contributors look for in a member's letters, and letters that are too
-// long for a call.
+// keep serves what contributors look for in a member's letters, and the letters that are
+// too long for a call.
 func (m *member) keep(l sums.Letter) {
 	msg, err := m.part.sum.ReadMessage(l.Message)
 	if err != nil {
@@ -203,7 +205,7 @@ func (m *member) keep(l sums.Letter) {
 	}
 }
 
-// deliver sends what waits for another member until ctx ends.
+// deliver sends the messages for another member until ctx ends.
 func (m *member) deliver(to int) {
 	for {
 		select {

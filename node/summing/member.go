@@ -17,34 +17,37 @@ import (
 	"p2pnode/sums"
 )
 
-// Membership is how a member takes part in a sum.
+// Membership says how a member takes part in a sum.
 type Membership struct {
-	Root string // of the members' directories, outside of every backup
-	// Open is for how long the sum takes contributions, from when all members are there.
-	// So much Later nothing is opened any more, and the keys are erased; both are public.
+	Root string // holds the members' directories; it belongs in no backup
+	// Open is for how long the sum takes contributions, counted from when all members are
+	// there. Once Later has passed after that, nothing is opened any more, and the keys
+	// are erased. Both are public.
 	Open, Later time.Duration
-	// Noise, if set, hears the member's part of the noise, grid units. For tests: who
-	// knows all parts knows the sum without noise.
+	// Noise, if set, receives the member's part of the noise, in grid units. It is for
+	// tests only: somebody who knows all parts knows the sum without noise.
 	Noise func(part []int64)
 }
 
 const (
-	// inputs wait for a member; what is lost beyond that is said again. So many at most
-	// are taken in with one write to disk.
+	// inputs is how many inputs may wait for a member; inputs beyond that are lost, and
+	// their senders repeat them. maxTogether is how many inputs are handled with one
+	// write to disk at most.
 	inputs      = 4096
 	maxTogether = 256
-	// letters wait for one peer, each once, and so many are on their way to it.
+	// letters is how many messages may wait for one peer, each once. deliverers is how
+	// many are sent to it at a time.
 	letters    = 1024
 	deliverers = 4
-	// fetches is how many uploads and messages are fetched at a time, each within
-	// fetchTimeout. What has come is lost then.
+	// fetches is how many uploads and messages are fetched at a time. Each must arrive
+	// within fetchTimeout; otherwise the part that has arrived is lost.
 	fetches      = 32
 	fetchTimeout = time.Minute
 	// keptMessages is how many messages that are too long for a call are served.
 	keptMessages = 64
 )
 
-// member drives one [sums.Member]: its goroutine alone steps the machine, and writes the
+// member drives one [sums.Member]. Only its goroutine steps the machine. It writes the
 // journal before it carries out what the machine wants.
 type member struct {
 	desk    *Desk
@@ -54,27 +57,28 @@ type member struct {
 	machine *sums.Member
 	self    int
 	inbox   chan sums.Input
-	queues  []queue         // by member
-	slots   chan struct{}   // of fetches
-	life    context.Context // ends with the desk's work for the sum
-	ctx     context.Context // of the run, which ends with it or before
+	queues  []queue         // one for each member
+	slots   chan struct{}   // one value for each fetch under way
+	life    context.Context // ends when the desk stops working for the sum
+	ctx     context.Context // of the run; it ends together with life or earlier
 	running sync.WaitGroup
-	ended   sync.WaitGroup // what is left to do once the keys are erased
-	erased  bool           // the keys are
-	closes  time.Time      // when this member means to close the sum
-	timed   uint32         // 1 + the view that a timer runs for
-	told    bool           // others know that the sum is open
+	ended   sync.WaitGroup // the work that remains after the keys were erased
+	erased  bool           // the keys were erased
+	closes  time.Time      // when this member wants to close the sum
+	timed   uint32         // 1 + the view that a timer is running for
+	told    bool           // the others were told that the sum is open
 
 	mu       sync.Mutex
 	fetching map[gossip.BlobName]bool
-	visiting map[peer.ID]bool // contributors that something is fetched from
+	visiting map[peer.ID]bool // contributors from which something is being fetched
 	held     map[sums.Digest]bool
-	holds    int // of held, how many it does hold
+	holds    int // how many uploads in held are held
 }
 
-// Member takes part in a sum as a member of its committee, until ctx ends, or the sum is
-// over and no other member needs anything: the desk serves the result. Started again with
-// the same root it goes on. An error is of the disk, or of an identity that is no member.
+// Member takes part in a sum as a member of its committee until ctx ends, or until the
+// sum is over and no other member needs anything; then the desk serves the result. If it
+// is started again with the same root, it continues. It returns an error if the disk
+// fails, or if this identity is not a member.
 func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	p, err := d.part(s)
 	if err != nil {
@@ -86,7 +90,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 		fetching: make(map[gossip.BlobName]bool), visiting: make(map[peer.ID]bool), held: make(map[sums.Digest]bool),
 	}
 	if m.self < 0 {
-		return errors.New("summing: this node's identity is no member of the committee: the task names who is")
+		return errors.New("summing: this node's identity is not a member of the committee; the task names the members")
 	}
 	for range p.peers {
 		m.queues = append(m.queues, newQueue())
@@ -107,12 +111,12 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	return m.run()
 }
 
-// run goes on from the journal until it must end or nobody needs this member.
+// run continues from the journal until it must end or nobody needs this member any more.
 func (m *member) run() error {
 	var cancel context.CancelFunc
 	m.ctx, cancel = context.WithCancel(m.life)
 	defer func() {
-		m.mu.Lock() // a fetch has begun by now, or sees that it is too late
+		m.mu.Lock() // a fetch either has begun by now, or sees that it is too late
 		cancel()
 		m.mu.Unlock()
 		m.running.Wait()
@@ -161,7 +165,7 @@ func (m *member) run() error {
 	return nil
 }
 
-// begin makes the machine as it was.
+// begin brings the machine to the state in which it was stopped.
 func (m *member) begin() error {
 	if !m.dir.begun() && !m.gather() {
 		return nil
@@ -176,7 +180,7 @@ func (m *member) begin() error {
 		return err
 	}
 	m.machine = sums.NewMember(m.part.sum, secrets, pledge)
-	var ends []sums.Output // a process may have died between the journal and the end
+	var ends []sums.Output // the process may have died between writing the journal and the end
 	restarted := false
 	err = m.dir.replay(func(in sums.Input) error {
 		restarted = true
@@ -202,8 +206,8 @@ func (m *member) begin() error {
 	return nil
 }
 
-// gather waits until all other members answer: what one means by the closing time counts
-// from then. It is false if the run ends before.
+// gather waits until all other members answer: the time for contributions counts from
+// then. It returns false if the run ends before.
 func (m *member) gather() bool {
 	var missing []int
 	for i := range m.part.peers {
@@ -226,8 +230,8 @@ func (m *member) gather() bool {
 	}
 }
 
-// step takes an input in, and others that wait with it, so that one write to disk serves
-// all of them. Only then is carried out what they lead to.
+// step handles an input, and others that wait with it, so that one write to disk serves
+// all of them. It carries out what follows from them only after that write.
 func (m *member) step(in sums.Input) error {
 	var outs []sums.Output
 	var took bool
@@ -268,7 +272,7 @@ func (m *member) step(in sums.Input) error {
 	return nil
 }
 
-// carryOut does what a step led to, in the order of [sums.Output].
+// carryOut does what a step wants done, in the order of [sums.Output].
 func (m *member) carryOut(out *sums.Output) error {
 	if out.Noise != nil {
 		if err := m.drawNoise(out.Noise); err != nil {
@@ -292,7 +296,8 @@ func (m *member) carryOut(out *sums.Output) error {
 	return m.end(out)
 }
 
-// drawNoise makes this member's part, once: it is on disk before the machine has it.
+// drawNoise draws this member's part of the noise, once: it is on disk before the machine
+// gets it.
 func (m *member) drawNoise(r *sums.NoiseRequest) error {
 	s := m.part.sum
 	part := privacy.NewLiveNoise().Part(s.Mechanism, s.Committee.Honest())
@@ -337,7 +342,8 @@ func (m *member) add(a *sums.Addition) error {
 	return m.step(sums.Added{List: a.List, Total: total})
 }
 
-// end stores and announces the result, and erases what could open anything, once.
+// end stores and announces the result, and erases everything that could open a
+// contribution. It does this once.
 func (m *member) end(out *sums.Output) error {
 	if m.erased {
 		return nil
@@ -366,8 +372,8 @@ func (m *member) end(out *sums.Output) error {
 	return nil
 }
 
-// afterwards has the result announced, and gets it first if this member could not work it
-// out.
+// afterwards announces the result. If this member could not work it out, it fetches it
+// first.
 func (m *member) afterwards() error {
 	p := m.part
 	if decision, err := os.ReadFile(m.dir.name(decisionName)); err == nil {
@@ -387,11 +393,11 @@ func (m *member) afterwards() error {
 			return nil
 		}
 	}
-	_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // nobody may be there to hear it: devices also ask
+	_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // perhaps nobody hears it, but devices also ask
 	return nil
 }
 
-// keepResult stores a result, and the certified list that it is of.
+// keepResult stores a result, and the certified list to which it belongs.
 func (m *member) keepResult(content []byte) error {
 	m.part.mu.Lock()
 	decision := m.part.decision
@@ -406,7 +412,7 @@ func (m *member) keepResult(content []byte) error {
 	return nil
 }
 
-// show lets others see what is public of the machine.
+// show publishes what is public of the machine.
 func (m *member) show() {
 	m.part.onDuty(m.duty())
 	o := m.machine.Opening()
@@ -415,17 +421,17 @@ func (m *member) show() {
 	}
 	if !m.told {
 		m.told = true
-		m.running.Go(func() { _ = m.desk.gossip.Announce(m.ctx, m.part.sum.ID[:]) }) // devices also ask
+		m.running.Go(func() { _ = m.desk.gossip.Announce(m.ctx, m.part.sum.ID[:]) }) // a failure does no harm: devices also ask
 	}
 	m.part.opened(o)
 }
 
-// duty is how far the machine has come.
+// duty says how far the machine has come.
 func (m *member) duty() Duty {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := Duty{Missing: m.machine.Missing(), Silent: m.machine.Silent(), Over: m.erased}
-	if m.machine.Opening() != nil { // so the noise of all others is among what it holds
+	if m.machine.Opening() != nil { // then the noise of all other members is among the uploads
 		d.Held = max(0, m.holds-(len(m.part.peers)-1))
 	}
 	return d
@@ -444,8 +450,8 @@ func (m *member) watch() {
 	}
 }
 
-// later posts an input after a time, and not when the run ends before that: a member that
-// is stopped must not note that a sum has closed.
+// later posts an input after a time, unless the run ends first: a member that is stopped
+// must not note that a sum has closed.
 func (m *member) later(d time.Duration, in sums.Input) {
 	m.running.Go(func() {
 		if wait(m.ctx, d, nil); m.ctx.Err() != nil {
@@ -458,7 +464,8 @@ func (m *member) later(d time.Duration, in sums.Input) {
 	})
 }
 
-// post leaves an input for the machine; what does not fit comes again.
+// post leaves an input for the machine. An input that does not fit is lost; its sender
+// repeats it.
 func (m *member) post(in sums.Input) {
 	select {
 	case m.inbox <- in:
@@ -466,7 +473,8 @@ func (m *member) post(in sums.Input) {
 	}
 }
 
-// wait returns after a time, or when something has changed, which it reports, or ctx ends.
+// wait returns after a time, when something has changed, or when ctx ends. It reports
+// whether something has changed.
 func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -479,7 +487,7 @@ func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	return false
 }
 
-// others are the other members, as peers.
+// others returns the other members, as peers.
 func (m *member) others() []peer.ID {
 	return slices.Delete(slices.Clone(m.part.peers), m.self, m.self+1)
 }

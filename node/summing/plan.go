@@ -16,13 +16,13 @@ import (
 	"p2pnode/sums"
 )
 
-// Plan is the private sums of a task: a function of the task and its public catalogue
-// alone, so that every node makes the same. It is never changed and safe for concurrent
-// use.
+// Plan is the private sums of a task. It depends only on the task and its public
+// catalogue, so every node makes the same plan. It never changes and is safe for
+// concurrent use.
 type Plan struct {
 	task      *learner.Task
 	committee sums.Committee
-	members   []peer.ID // of committee
+	members   []peer.ID // the peers of committee
 	hash      sums.Digest
 	catalogue sums.Digest
 	recipes   []recipe
@@ -30,16 +30,17 @@ type Plan struct {
 
 type recipe struct {
 	*learner.Summing
-	text string  // with all constants
-	std  float64 // of the noise of each round, real units
+	text string  // the recipe as JSON, with all constants
+	std  float64 // standard deviation of the noise in each round, in real units
 }
 
 // roundingMargin is the share by which a sum has more noise than its part of the budget
-// asks for: rounding to the grid then never makes the last sum of a record too expensive.
+// requires, so that rounding to the grid never makes the last sum of a record too
+// expensive.
 const roundingMargin = 1e-6
 
-// NewPlan makes the plan of a valid task. hash is the task's; the catalogue is that of
-// its key, nil if it has none. A task without sums has a plan without recipes.
+// NewPlan makes the plan of a valid task. hash is that of the task. catalogue is that of
+// its key, nil if the key has none. The plan of a task without sums has no recipes.
 func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*Plan, error) {
 	p := &Plan{task: t, hash: hash, committee: sums.Committee{Colluding: t.Sums.Colluding}}
 	for _, f := range t.Features {
@@ -72,7 +73,7 @@ func identityOf(text string) (peer.ID, sums.Identity, error) {
 	}
 	key, err := id.ExtractPublicKey()
 	if err != nil || key.Type() != crypto.Ed25519 {
-		return "", sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: take what p2pnode prints")
+		return "", sums.Identity{}, fmt.Errorf("the peer ID has no Ed25519 key in it: write what p2pnode identity prints")
 	}
 	raw, err := key.Raw()
 	if err != nil || len(raw) != len(sums.Identity{}) {
@@ -81,8 +82,9 @@ func identityOf(text string) (peer.ID, sums.Identity, error) {
 	return id, sums.Identity(raw), nil
 }
 
-// newRecipe works out the noise: that of the task's own budget, divided by shares, and
-// among the rounds of a recipe, in squares of the noise.
+// newRecipe works out the noise. It starts from the noise for the task's whole budget.
+// The shares of the recipes, and the rounds of a recipe, divide the budget in squares of
+// the noise.
 func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) (recipe, error) {
 	s, err := t.Summing(r, catalogue)
 	if err != nil {
@@ -103,50 +105,52 @@ func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) 
 	return recipe{s, string(text), m.Scale() / math.Sqrt(r.Share) * (1 + roundingMargin)}, nil
 }
 
-// Recipes is how many recipes there are; 0: the task has no sums.
+// Recipes returns how many recipes there are; 0: the task has no sums.
 func (p *Plan) Recipes() int { return len(p.recipes) }
 
-// Recipe is the i-th recipe, ready to add up and to read.
+// Recipe returns the i-th recipe, ready for adding up and for reading results.
 func (p *Plan) Recipe(i int) *learner.Summing { return p.recipes[i].Summing }
 
-// Members are the peers of the committee, in its order, which must not be changed.
+// Members returns the peers of the committee, in its order. The caller must not change
+// the slice.
 func (p *Plan) Members() []peer.ID { return p.members }
 
-// Kind is that of the i-th recipe.
+// Kind returns the kind of the i-th recipe.
 func (p *Plan) Kind(i int) string { return p.task.Sums.Recipes[i].Kind }
 
-// Epochs is how many times each recipe is summed up.
+// Epochs returns how many times each recipe is summed up.
 func (p *Plan) Epochs() int { return p.task.Sums.Epochs }
 
-// Committee is who adds up.
+// Committee returns the committee that adds up.
 func (p *Plan) Committee() sums.Committee { return p.committee }
 
 const (
-	// askEvery is how often a device asks a committee, and restAtMost how rarely, in an
-	// epoch of the usual length; in short ones it is an eighth of that.
+	// askEvery is how often a device asks a committee at first, and restAtMost how seldom
+	// later. In a short epoch they are at most an eighth of the time in which a sum takes
+	// contributions.
 	askEvery, restAtMost = 15 * time.Second, 4 * time.Minute
-	// laterAtLeast is for how long after its closing a sum may be opened; or as long as it
-	// took contributions.
+	// laterAtLeast is the shortest time after its closing in which a sum may still be
+	// opened. The time is longer if the sum took contributions for longer.
 	laterAtLeast = time.Hour
 )
 
-// Config is that of a desk for the sums of this plan.
+// Config completes c for a desk that serves the sums of this plan.
 func (p *Plan) Config(c Config) Config {
 	c.Retry, c.Rest = min(askEvery, p.open()/8), min(restAtMost, p.open()/8)
 	return c
 }
 
-// Membership is how a member of the committee takes part in each sum.
+// Membership returns how a member of the committee takes part in each sum.
 func (p *Plan) Membership(root string) Membership {
 	return Membership{Root: root, Open: p.open(), Later: max(laterAtLeast, p.open())}
 }
 
-// open is for how long a sum takes contributions.
+// open returns for how long a sum takes contributions.
 func (p *Plan) open() time.Duration {
 	return time.Duration(p.task.Sums.CloseSeconds * float64(time.Second))
 }
 
-// Sum is the sum of a recipe in an epoch and a round, which count from 1.
+// Sum returns the sum of a recipe in an epoch and a round. Both count from 1.
 func (p *Plan) Sum(i int, epoch, round uint64) (*sums.Sum, error) {
 	r := &p.recipes[i]
 	s, err := sums.New(sums.Terms{

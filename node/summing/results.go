@@ -13,22 +13,23 @@ import (
 	"p2pnode/sums"
 )
 
-// What a node keeps of a sum that is over is two public files, named after the sum: the
-// published result, and the certified list that it is of. Of a dead sum it is an empty file.
+// A node keeps two public files of a sum that is over. They are named after the sum: the
+// published result, and the certified list to which it belongs. Of a dead sum it keeps an
+// empty file.
 const (
 	resultSuffix = ".sum"
 	listSuffix   = ".list"
 	deadSuffix   = ".dead"
 )
 
-// ResultFile is the name of the file with the published result of a sum.
+// ResultFile returns the name of the file with the published result of a sum.
 func ResultFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + resultSuffix }
 
 func listFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + listSuffix }
 func deadFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + deadSuffix }
 
-// keepResult stores a result and its list under root; the result comes last and vouches
-// for both.
+// keepResult stores a result and its list under root. It writes the result last: if the
+// result is there, both are.
 func keepResult(root string, s *sums.Sum, result, decision []byte) error {
 	err := os.MkdirAll(root, 0o700)
 	if err == nil {
@@ -43,8 +44,8 @@ func keepResult(root string, s *sums.Sum, result, decision []byte) error {
 	return nil
 }
 
-// Kept is the outcome of a sum whose result this device keeps under root, nil if it keeps
-// none. Damage is taken for nothing kept: the committee has it.
+// Kept returns the outcome of a sum whose result this device keeps under root, or nil if
+// it keeps none. A damaged result counts as none, because the committee has it.
 func Kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (*Outcome, error) {
 	o, _, _, err := kept(root, s, self, l)
 	return o, err
@@ -80,7 +81,7 @@ func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *O
 	return o, result, decision, nil
 }
 
-// bury notes for good that a sum is dead.
+// bury notes durably that a sum is dead.
 func (d *Desk) bury(s *sums.Sum, l *storage.Ledger) error {
 	err := os.MkdirAll(d.config.Results, 0o700)
 	if err == nil {
@@ -92,7 +93,7 @@ func (d *Desk) bury(s *sums.Sum, l *storage.Ledger) error {
 	return settle(s, l)
 }
 
-// buried is the outcome of a dead sum; nil if this one is not.
+// buried returns the outcome of a dead sum; nil if this sum is not dead.
 func buried(root string, s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 	_, err := os.Stat(filepath.Join(root, deadFile(s.ID)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +106,7 @@ func buried(root string, s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 	return &Outcome{Paid: upload != nil}, err
 }
 
-// uploaded returns what a ledger keeps of a sum; nothing if there is no ledger.
+// uploaded returns what a ledger keeps of a sum; nil if there is no ledger.
 func uploaded(l *storage.Ledger, s *sums.Sum) ([]byte, error) {
 	if l == nil {
 		return nil, nil
@@ -117,7 +118,7 @@ func uploaded(l *storage.Ledger, s *sums.Sum) ([]byte, error) {
 	return upload, nil
 }
 
-// readOutcome checks all that makes a result believed.
+// readOutcome makes all checks that a result must pass.
 func readOutcome(s *sums.Sum, self sums.Identity, result, decision, entry []byte) (*Outcome, error) {
 	p, err := s.ReadPublished(result)
 	if err != nil {
@@ -126,8 +127,8 @@ func readOutcome(s *sums.Sum, self sums.Identity, result, decision, entry []byte
 	return outcomeOf(s, self, p, decision, entry)
 }
 
-// outcomeOf is what a result that was checked says for this device, with the list that it
-// is of.
+// outcomeOf returns what a checked result means for this device. decision is the list to
+// which it belongs.
 func outcomeOf(s *sums.Sum, self sums.Identity, p *sums.Published, decision, entry []byte) (*Outcome, error) {
 	l, voters, err := s.ReadDecision(p, decision)
 	if err != nil {
@@ -137,8 +138,8 @@ func outcomeOf(s *sums.Sum, self sums.Identity, p *sums.Published, decision, ent
 	return &Outcome{Result: p, List: l, Voters: voters, Listed: listed && string(own.Entry[:]) == string(entry), Paid: entry != nil}, nil
 }
 
-// settle drops a contribution but for its entry, which tells it from others: the sum is
-// over, and its result and list are kept. Without a ledger there is none.
+// settle drops a contribution except its entry, which tells it from others: the sum is
+// over, and its result and list are kept. Without a ledger there is no contribution.
 func settle(s *sums.Sum, l *storage.Ledger) error {
 	if l == nil {
 		return nil
@@ -149,7 +150,8 @@ func settle(s *sums.Sum, l *storage.Ledger) error {
 	return nil
 }
 
-// resume serves a result that is kept already, and returns its outcome; nil if none is.
+// resume serves a result that is kept already, and returns its outcome; nil if none is
+// kept.
 func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 	o, result, decision, err := kept(d.config.Results, s, d.self, l)
 	if o == nil || err != nil {
@@ -163,5 +165,5 @@ func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 		return nil, err
 	}
 	p.decide(decision)
-	return o, errors.Join(p.take(result), settle(s, l)) // again, if the node was stopped between
+	return o, errors.Join(p.take(result), settle(s, l)) // settle again, in case the node was stopped before it
 }

@@ -11,27 +11,27 @@ import (
 
 // State is what this device knows of a sum that it takes part in.
 type State struct {
-	Closes time.Time // of the certified opening; zero: none is known
-	Closed bool      // the time is over, or a quorum certified what is in the sum
-	Duty   *Duty     // as a member of the committee; nil: none
+	Closes time.Time // when the certified opening closes the sum; zero: none is known
+	Closed bool      // the time is over, or a quorum has certified the list
+	Duty   *Duty     // what this device has done as a member of the committee; nil: it is none
 }
 
 // Duty is how far a member of the committee has come in a sum.
 type Duty struct {
-	Missing []int // members of whom no answer, keys or noise has come: it cannot open
-	Silent  bool  // it takes no part, since its keys were lost
-	Held    int   // contributions here
+	Missing []int // members whose answer, keys or noise has not come, so the sum cannot open
+	Silent  bool  // this member takes no part, because its keys were lost
+	Held    int   // how many contributions it holds
 	Over    bool  // its keys are erased
 }
 
-// Contact is the last time that a member was called.
+// Contact says when a member was last called, and with what success.
 type Contact struct {
-	Answered time.Time // the last time that it did; zero: never
-	Failure  error     // why it did not the last time; nil: it did
+	Answered time.Time // when it last answered; zero: never
+	Failure  error     // why it did not answer the last call; nil: it did
 }
 
-// State returns what is known of a sum. Of one that nobody here takes part in that is
-// nothing.
+// State returns what is known of a sum. If nobody here takes part in the sum, nothing is
+// known.
 func (d *Desk) State(sum sums.Digest) State {
 	p := d.known(sum)
 	if p == nil {
@@ -48,8 +48,8 @@ func (d *Desk) State(sum sums.Digest) State {
 	return s
 }
 
-// contact says whether a member answers this device, as far as it was called since the
-// device started.
+// contact says whether a member answers the calls that this device has made since it
+// started.
 func (d *Desk) contact(who peer.ID) Contact {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,7 +67,7 @@ func (d *Desk) called(who peer.ID, err error) {
 	d.contacts[who] = c
 }
 
-// opened serves a certified opening, the first that there is.
+// opened serves a certified opening. Only the first one counts.
 func (p *part) opened(o *sums.Opening) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,15 +77,15 @@ func (p *part) opened(o *sums.Opening) {
 	}
 }
 
-// ended notes that the member here erased its keys, and whether the sum is dead: without
-// them it never has a result, as far as this member can tell.
+// ended notes that the member here erased its keys, and whether the sum is dead. A dead
+// sum never has a result, as far as this member can tell.
 func (p *part) ended(dead bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dead = dead
 }
 
-// onDuty shows how far the member has come.
+// onDuty publishes how far the member has come.
 func (p *part) onDuty(duty Duty) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

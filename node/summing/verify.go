@@ -11,19 +11,19 @@ import (
 	"p2pnode/sums"
 )
 
-// Verified is a result file that was found sound.
+// Verified is a result file that passed all checks.
 type Verified struct {
 	Sum    *sums.Sum
-	Recipe int // of the plan
+	Recipe int // index of the recipe in the plan
 	Result *sums.Published
-	List   *sums.List // whose contributions are in it; nil: the list is not beside the file
+	List   *sums.List // names the contributions that are in the result; nil: the list is not beside the file
 	Voters []int      // the members that certified the list, ascending
 }
 
 // Verify checks a file with a published result, as nodes keep it, against the plan alone:
-// that more members of the committee than may collude signed it for a sum of this task,
-// and, if the certified list is beside it, that it is of this list and a quorum certified
-// that.
+// that more members of the committee than may collude signed it for a sum of this task.
+// If the certified list is beside the file, Verify also checks that the result belongs to
+// this list and that a quorum certified the list.
 func (p *Plan) Verify(path string) (*Verified, error) {
 	result, err := os.ReadFile(path)
 	if err != nil {
@@ -47,8 +47,8 @@ func (p *Plan) Verify(path string) (*Verified, error) {
 	return v, nil
 }
 
-// find returns the sum of which these bytes are a result. A file that is named after a sum
-// must be of that one.
+// find returns the sum to which this result belongs. A file that is named after a sum
+// must hold the result of that sum.
 func (p *Plan) find(name string, result []byte) (*Verified, error) {
 	for i := range p.recipes {
 		for s := range p.sums(i) {
@@ -64,7 +64,7 @@ func (p *Plan) find(name string, result []byte) (*Verified, error) {
 	return nil, errors.New("it is no result of a private sum of this task, or it is damaged")
 }
 
-// Named returns the sum whose name begins with that of a member's directory, and its
+// Named returns the sum whose name begins with the name of a member's directory, and its
 // recipe; nil if the plan has none.
 func (p *Plan) Named(directory string) (s *sums.Sum, recipe int) {
 	for i := range p.recipes {

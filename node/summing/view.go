@@ -12,8 +12,8 @@ import (
 	"p2pnode/sums"
 )
 
-// DescribeCommittee says of each member when it last answered. desk is nil for a node at
-// rest.
+// DescribeCommittee says when each member last answered. desk is nil if the node is not
+// running.
 func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
 	c := p.committee
 	out := api.Committee{Colluding: c.Colluding, Quorum: c.Quorum(), Members: []api.Member{}}
@@ -33,8 +33,8 @@ func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
 	return out
 }
 
-// Describe says which sum it is, and, of one whose result is not here, how far it has come.
-// desk is nil for a node at rest.
+// Describe says which sum it is and, if its result is not here, how far it has come. desk
+// is nil if the node is not running.
 func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int) api.Sum {
 	out := p.describe(s, recipe)
 	if desk == nil {
@@ -48,7 +48,7 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int) api.Sum {
 		out.State = api.SumClosed
 	}
 	for i, m := range p.members {
-		if out.State == api.SumOpen { // nobody is asked for anything before it closes
+		if out.State == api.SumOpen { // nobody is asked for anything before the sum closes
 			break
 		}
 		if desk.contact(m).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {
@@ -68,7 +68,7 @@ func (p *Plan) describe(s *sums.Sum, recipe int) api.Sum {
 	}
 }
 
-// DescribeResult says what a sound result says, which is in a file.
+// DescribeResult describes a result that passed all checks and is in a file.
 func (p *Plan) DescribeResult(s *sums.Sum, recipe int, r *sums.Published, voters []int, file string) api.Sum {
 	out := p.describe(s, recipe)
 	digest := r.Result.Digest()
@@ -78,14 +78,14 @@ func (p *Plan) DescribeResult(s *sums.Sum, recipe int, r *sums.Published, voters
 	return out
 }
 
-// DescribeDead says which sum it is that never has a result.
+// DescribeDead describes a sum that will never have a result.
 func (p *Plan) DescribeDead(s *sums.Sum, recipe int) api.Sum {
 	out := p.describe(s, recipe)
 	out.State = api.SumDead
 	return out
 }
 
-// named are members by peer ID.
+// named returns the peer IDs of members.
 func (p *Plan) named(members []int) []string {
 	list := make([]string, len(members))
 	for i, m := range members {
@@ -94,7 +94,7 @@ func (p *Plan) named(members []int) []string {
 	return list
 }
 
-// absolute is a path as others can use it.
+// absolute returns a path that does not depend on the working directory.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -55,7 +55,7 @@ func (r reference) bytes() []byte {
 	return binary.BigEndian.AppendUint64(r.name[:], uint64(r.size))
 }
 
-// decodeReference reads a reference; nothing is the zero one.
+// decodeReference reads a reference. No bytes are the zero reference.
 func decodeReference(b []byte) (reference, error) {
 	if len(b) == 0 {
 		return reference{}, nil
@@ -80,13 +80,13 @@ func (r reference) check(content []byte) error {
 
 var errGarbage = errors.New("summing: these bytes are no answer")
 
-// news is what somebody says of a sum.
+// news is what a peer says of a sum.
 type news struct {
-	opening  []byte    // certified; nothing: not open
-	accept   []byte    // a member's message that it holds the entry that was asked for
+	opening  []byte    // the certified opening; nil: the sum is not open
+	accept   []byte    // a member's message that it holds the entry in question
 	decision reference // the certified list
 	result   reference
-	dead     bool // a member's word that it erased its keys, and knows no result
+	dead     bool // a member says that it erased its keys and knows no result
 }
 
 func (n *news) bytes() []byte {

@@ -15,15 +15,16 @@ import (
 	"github.com/multiformats/go-multiaddr"
 )
 
-// The content of a ticket is fields: a tag, the length of the value as a uvarint, the value. Tags
-// never fall; those of lists come once for each element, all others once. A tag that this
-// version does not know makes the ticket unreadable below skippable, because joining without
-// it would be wrong, and is skipped from there on.
+// The content of a ticket is a sequence of fields: a tag, the length of the value as a
+// uvarint, the value. Tags never decrease. Those of lists occur once for each element,
+// other known tags at most once. If this version does not know a tag below skippable, it
+// cannot read the ticket, because joining without the field would be wrong; it ignores
+// unknown tags from skippable on.
 const (
 	tagNetwork   = 1 // 16 bytes
-	tagTask      = 2 // compressed; or
+	tagTask      = 2 // compressed; or there is tagTaskHash
 	tagTaskHash  = 3 // 32 bytes
-	tagPeer      = 4 // a list: the peer's ID, then its addresses without it, each after its length
+	tagPeer      = 4 // a list: the peer's ID, then its addresses without the ID, each preceded by its length
 	tagKeyPrint  = 5 // 8 bytes
 	tagMembers   = 6
 	tagAuthority = 7  // a list: peer IDs
@@ -44,15 +45,15 @@ type field struct {
 	value []byte
 }
 
-// content returns a checked ticket as bytes.
+// content returns the bytes of a checked ticket.
 func (t *Ticket) content() ([]byte, error) {
 	network, err := hex.DecodeString(t.Network)
 	if err != nil {
-		return nil, fmt.Errorf("%w (its network's name is none)", errInvalid)
+		return nil, fmt.Errorf("%w (its network's name is not valid)", errInvalid)
 	}
 	print, err := hex.DecodeString(t.KeyPrint)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the fingerprint of its network key is none)", errInvalid)
+		return nil, fmt.Errorf("%w (the fingerprint of its network key is not valid)", errInvalid)
 	}
 	fields := []field{{tagNetwork, network}, t.taskField()}
 	for _, p := range t.Peers {
@@ -75,7 +76,7 @@ func (t *Ticket) content() ([]byte, error) {
 	return out, nil
 }
 
-// taskField carries the task, or its hash if it is long.
+// taskField returns the field with the task, or with its hash if the task is long.
 func (t *Ticket) taskField() field {
 	if t.Task == nil {
 		return field{tagTaskHash, t.TaskHash[:]}
@@ -99,7 +100,7 @@ func appendPeer(to []byte, p peer.AddrInfo) []byte {
 	return to
 }
 
-// cutBytes splits off a value after its length.
+// cutBytes splits off a value that is preceded by its length.
 func cutBytes(from []byte) (value, rest []byte, ok bool) {
 	length, n := binary.Uvarint(from)
 	if n <= 0 || length > uint64(len(from)-n) {
@@ -121,13 +122,13 @@ func parse(content []byte) (*Ticket, error) {
 		content = rest
 	}
 	if !slices.IsSortedFunc(fields, func(a, b field) int { return cmp.Compare(a.tag, b.tag) }) {
-		return nil, fmt.Errorf("%w (its fields are in disorder)", errInvalid)
+		return nil, fmt.Errorf("%w (its fields are out of order)", errInvalid)
 	}
 	t := new(Ticket)
 	for i, f := range fields {
 		repeated := i > 0 && fields[i-1].tag == f.tag
 		if repeated && f.tag < skippable && f.tag != tagPeer && f.tag != tagAuthority {
-			return nil, fmt.Errorf("%w (it says field %d twice)", errInvalid, f.tag)
+			return nil, fmt.Errorf("%w (it has field %d twice)", errInvalid, f.tag)
 		}
 		if err := t.take(f); err != nil {
 			return nil, err
@@ -136,7 +137,7 @@ func parse(content []byte) (*Ticket, error) {
 	return t, nil
 }
 
-// take sets what one field says.
+// take reads one field.
 func (t *Ticket) take(f field) (err error) {
 	ok := true
 	switch f.tag {
@@ -180,7 +181,7 @@ func (t *Ticket) take(f field) (err error) {
 	return nil
 }
 
-// lastTime is the end of the year 9999, after which a time has no text.
+// lastTime is the end of the year 9999. A later time has no text.
 const lastTime = 253402300799
 
 func parseTime(value []byte) (time.Time, bool) {

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// words is what task files say, the most usual at the end. Compression refers to it as if
-// the task came after it, so keys, and the built-in task that people begin with, cost next to nothing. It belongs to version 1 of
-// tickets: it never changes.
+// words is text that task files contain, the most frequent at the end. Compression treats
+// the task as if it followed this text, so keys, and the built-in task with which people
+// begin, take almost no space. It belongs to version 1 of tickets and must never change.
 const words = `values = ['Action', 'Adventure', 'Animation', 'Children', 'Comedy', 'Crime', 'Documentary', 'Drama', 'Fantasy', 'Film-Noir', 'Horror', 'IMAX', 'Musical', 'Mystery', 'Romance', 'Sci-Fi', 'Thriller', 'War', 'Western']
 edges = [1950.0, 1960.0, 1970.0, 1980.0, 1990.0, 2000.0, 2010.0]
 name = 'genres' name = 'year' name = 'movieId' name = 'rating' name = 'movies'
@@ -103,7 +103,7 @@ func pack(text []byte) []byte {
 	return out.Bytes()
 }
 
-// unpack returns the text of a task, of at most [maxTask] bytes.
+// unpack returns the text of a task. The text has at most [maxTask] bytes.
 func unpack(packed []byte) ([]byte, error) {
 	if len(packed) > maxCarried {
 		return nil, fmt.Errorf("a task of %d bytes", len(packed))

@@ -12,17 +12,18 @@ import (
 // letters are base32 with the alphabet of bech32 (BIP 173).
 var letters = base32.NewEncoding("qpzry9x8gf2tvdw0s3jn54khce6mua7l").WithPadding(base32.NoPadding)
 
-// castagnoli finds every change within 32 neighbouring bits: each wrong character, each swap
-// of neighbours, each run of six wrong characters. Of other changes it misses one in 2^32.
+// castagnoli detects every change within 32 neighbouring bits: each wrong character, each
+// swap of two neighbours, each run of six wrong characters. It misses one other change in
+// 2^32.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum covers the prefix too.
+// checksum covers the prefix and the content.
 func checksum(prefix string, content []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(prefix), castagnoli), castagnoli, content)
 }
 
-// Encode returns the text of a ticket, of at most [MaxText] characters. A task that is too
-// long to be carried is left out for its hash.
+// Encode returns the text of a ticket, of at most [MaxText] characters. If the task is
+// too long for a ticket, it contains the task's hash instead.
 func (t *Ticket) Encode() (string, error) {
 	if err := t.check(); err != nil {
 		return "", err
@@ -53,7 +54,7 @@ func normal(text string) string {
 	}, text)
 }
 
-// Decode reads a ticket, in whatever case and with whatever white space in it. Its errors are
+// Decode reads a ticket. It accepts either case and any white space in it. Its errors are
 // [errNoTicket], [errMistyped], [errNewer] and [errInvalid], with details.
 func Decode(text string) (*Ticket, error) {
 	if len(text) > 2*MaxText {
@@ -65,7 +66,8 @@ func Decode(text string) (*Ticket, error) {
 		return nil, err
 	}
 	content, err := letters.DecodeString(rest)
-	// Bits that are left over at the end must be zero, or the last character could be another one.
+	// The bits that are left over at the end must be zero. Otherwise several last
+	// characters would mean the same.
 	if err != nil || len(content) < crc32.Size || letters.EncodeToString(content) != rest || len(text) > MaxText {
 		return nil, errMistyped
 	}
@@ -83,7 +85,8 @@ func Decode(text string) (*Ticket, error) {
 	return t, t.check()
 }
 
-// cut returns the prefix of a ticket and what follows. Later versions have another digit.
+// cut splits a text into the prefix of a ticket and the rest. Later versions have another
+// digit in the prefix.
 func cut(text string) (prefix, rest string, err error) {
 	for _, prefix := range []string{Prefix, SecretPrefix} {
 		if rest, ok := strings.CutPrefix(text, prefix); ok {

@@ -2,10 +2,10 @@
 // the task, addresses of nodes to start from, who else may speak to them and, only if the
 // owner says so, a secret that lets its bearer in. It does no input or output.
 //
-// A ticket is a prefix, which says whether it holds a secret and in which version it is
-// written, and then base32 of its content and a checksum. The letters are those of bech32:
-// they survive e-mail, messengers, a change of case and the alphanumeric mode of QR codes,
-// and none of them is easily taken for another.
+// A ticket is a prefix, which says whether the ticket holds a secret and in which version
+// it is written, followed by the base32 of its content and a checksum. The letters are
+// those of bech32: they survive e-mail, messengers, a change of case and the alphanumeric
+// mode of QR codes, and none of them is easily taken for another.
 package ticket
 
 import (
@@ -25,12 +25,13 @@ const (
 )
 
 const (
-	// MaxText bounds a ticket, in characters: what the largest QR code holds.
+	// MaxText bounds the length of a ticket in characters: what the largest QR code
+	// holds.
 	MaxText = 4296
-	// maxTask bounds the text of a task, in bytes.
+	// maxTask bounds the length of a task's text in bytes.
 	maxTask = 1 << 20
-	// maxCarried bounds the bytes of a compressed task that a ticket carries itself. A longer
-	// one would make a QR code that no terminal shows and no phone reads.
+	// maxCarried bounds the length of a compressed task in a ticket, in bytes. With a
+	// longer one the QR code would be too large for terminals and phones.
 	maxCarried = 900
 	// maxPeers bounds the nodes to start from, and maxAddrs the addresses of each.
 	maxPeers, maxAddrs = 8, 8
@@ -47,46 +48,47 @@ const (
 type Ticket struct {
 	// Network is the name of the task's network, 32 hexadecimal digits.
 	Network string
-	// Task is the text of the task file; nil in a ticket that was read and does not carry
-	// it: then a node to start from has it under TaskHash, the SHA-256 of that text.
+	// Task is the text of the task file. It is nil in a ticket that was read and does not
+	// carry it: then a node to start from has the text with the SHA-256 TaskHash.
 	Task     []byte
 	TaskHash [HashSize]byte
-	// Peers are the nodes to start from, 1 to 8, with 1 to 8 addresses each.
+	// Peers are the nodes to start from: 1 to 8, with 1 to 8 addresses each.
 	Peers []peer.AddrInfo
-	// KeyPrint is the fingerprint of the network key, 16 hexadecimal digits; "": there is none.
-	// Key is the key itself, a secret; nil: the bearer must get it another way.
+	// KeyPrint is the fingerprint of the network key, 16 hexadecimal digits; "": the
+	// network has no key.
+	// Key is the key itself, a secret; nil: the bearer must get it in another way.
 	KeyPrint string
 	Key      []byte
-	// Members is the name of the network that has a list of its members, and Authorities
-	// those who may sign it; "" and nil: it has none.
+	// Members is the name of a network that has a list of its members, and Authorities
+	// are those who may sign the list; "" and nil: there is no list.
 	Members     string
 	Authorities []peer.ID
-	// Seed is that of an Ed25519 identity that is on the list of members, a secret for one
-	// node only; nil: the bearer has an identity of her own. Expires is when its membership
-	// ends; the zero time: never.
+	// Seed is the seed of an Ed25519 identity that is on the list of members, a secret
+	// for one node only; nil: the bearer has an identity already. Expires is when its
+	// membership ends; the zero time: never.
 	Seed    []byte
 	Expires time.Time
 }
 
 // Errors of [Decode].
 var (
-	// errMistyped says that a text is no whole ticket as it was written.
+	// errMistyped says that a text is not a complete ticket as it was written.
 	errMistyped = errors.New("ticket: the ticket is not complete, or a character of it was changed; copy the whole ticket again")
 	// errNoTicket says that a text does not begin like a ticket.
 	errNoTicket = errors.New("ticket: this is no ticket; a ticket begins with " + Prefix + ", or with " + SecretPrefix + " if it holds a secret")
 	// errNewer says that this program is too old for a ticket.
 	errNewer = errors.New("ticket: the ticket was written by a newer p2pnode; install that version")
-	// errInvalid says that a ticket is as it was written, and was written wrongly.
+	// errInvalid says that a ticket was copied without errors but has a wrong content.
 	errInvalid = errors.New("ticket: the ticket makes no sense; ask for another one")
 )
 
-// Secret reports whether having the ticket allows something that others cannot do.
+// Secret reports whether somebody who has the ticket can do what others cannot.
 func (t *Ticket) Secret() bool { return t.Key != nil || t.Seed != nil }
 
-// IsSecret reports whether a text is that of a ticket with a secret, by its beginning.
+// IsSecret reports, from its beginning, whether a text is a ticket with a secret.
 func IsSecret(text string) bool { return strings.HasPrefix(normal(text), SecretPrefix) }
 
-// check refuses what no ticket says.
+// check returns an error for a ticket that no program writes.
 func (t *Ticket) check() error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("%w (%s)", errInvalid, fmt.Sprintf(format, args...))
@@ -101,17 +103,17 @@ func (t *Ticket) check() error {
 	case t.Task == nil && t.TaskHash == [HashSize]byte{}:
 		return wrong("it has neither a task nor its hash")
 	case t.Key != nil && (len(t.Key) != keySize || t.KeyPrint == ""):
-		return wrong("its network key is none")
+		return wrong("its network key is not valid")
 	case t.KeyPrint != "" && len(t.KeyPrint) != 2*printSize:
-		return wrong("the fingerprint of its network key is none")
+		return wrong("the fingerprint of its network key is not valid")
 	case (t.Members == "") != (len(t.Authorities) == 0) || len(t.Authorities) > maxAuthorities:
 		return wrong("it has %d authorities of the members of %q", len(t.Authorities), t.Members)
 	case len(t.Members) > maxName || !printable(t.Members):
-		return wrong("the name of its private network is none")
+		return wrong("the name of its private network is not valid")
 	case t.Seed != nil && (len(t.Seed) != keySize || t.Members == ""):
 		return wrong("it has an identity without a membership")
 	case t.Seed == nil && !t.Expires.IsZero():
-		return wrong("a membership ends that it does not have")
+		return wrong("it says when a membership ends, but brings none")
 	}
 	for _, p := range t.Peers {
 		if len(p.Addrs) == 0 || len(p.Addrs) > maxAddrs {
@@ -119,7 +121,7 @@ func (t *Ticket) check() error {
 		}
 		for _, a := range p.Addrs {
 			if len(a) == 0 || a[len(a)-1].Protocol().Code == multiaddr.P_P2P || !printable(a.String()) {
-				return wrong("an address is none")
+				return wrong("an address is not valid")
 			}
 		}
 	}
@@ -129,8 +131,8 @@ func (t *Ticket) check() error {
 // maxName bounds the name of a private network, in bytes.
 const maxName = 64
 
-// printable reports whether a text can be shown as it is: a ticket comes from a stranger, and
-// a terminal obeys some characters.
+// printable reports whether a text can be shown unchanged: a ticket comes from a
+// stranger, and a terminal obeys some characters.
 func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -10,13 +10,13 @@ import (
 	"p2pnode/node/api"
 )
 
-// codeLife is how long a code may be exchanged, mostCodes how many wait for that.
+// codeLife is how long a code can be exchanged. mostCodes is how many codes are kept.
 const (
 	codeLife  = 5 * time.Minute
 	mostCodes = 16
 )
 
-// Codes are given out to be exchanged once, soon, for a session.
+// Codes are given out to be exchanged for a session, once and soon.
 type Codes struct {
 	mu   sync.Mutex
 	list []code
@@ -27,7 +27,7 @@ type code struct {
 	until time.Time
 }
 
-// Issue makes a code. With too many of them the oldest is forgotten.
+// Issue makes a code. If there are too many, it forgets the oldest.
 func (c *Codes) Issue(now time.Time) api.Code {
 	made := api.Code{Code: base64.RawURLEncoding.EncodeToString(random(24)), Expires: now.Add(codeLife).UTC().Truncate(time.Second)}
 	c.mu.Lock()
@@ -37,7 +37,7 @@ func (c *Codes) Issue(now time.Time) api.Code {
 	return made
 }
 
-// Take reports whether a code is valid. It is not, the next time.
+// Take reports whether a code is valid. A code is valid only once.
 func (c *Codes) Take(secret string, now time.Time) bool {
 	wanted := []byte(hash(secret))
 	c.mu.Lock()

@@ -1,5 +1,5 @@
-// Package tokens keeps who may ask a node over a network: the hashes of their secrets, in
-// one file of the data directory.
+// Package tokens keeps the tokens of those who may ask a node over a network: the hashes
+// of their secrets, in one file of the data directory.
 package tokens
 
 import (
@@ -28,35 +28,37 @@ import (
 // most is how many tokens are kept.
 const most = 1000
 
-// longestName bounds the signs of a token's name.
+// longestName bounds the characters of a token's name.
 const longestName = 60
 
-// prefix begins every secret, so that people and scanners know what they found.
+// prefix begins every secret, so that people and scanners recognise one.
 const prefix = "p2pnode_"
 
-// kept is a token as the file has it.
+// kept is a token as it is stored in the file.
 type kept struct {
 	api.Token
-	Hash string `json:"sha256"` // of the secret: random, so that no slower hash is needed
+	Hash string `json:"sha256"` // of the secret, which is random, so a fast hash is enough
 }
 
-// Store is the tokens of a data directory. It is safe for concurrent use by one process.
+// Store holds the tokens of a data directory. It is safe for concurrent use by one
+// process.
 type Store struct {
 	path string
 	now  func() time.Time
 
 	mu    sync.Mutex
 	list  []kept
-	lives map[string]life // by ID, of those that were asked for
+	lives map[string]life // by ID, for tokens whose life was asked for
 }
 
-// life is how long a token may be used.
+// life ends when a token may not be used any more.
 type life struct {
 	context.Context
 	end context.CancelFunc
 }
 
-// Open reads the file, which need not be there yet. Without a path tokens are kept in memory.
+// Open reads the file, which may be missing. Without a path tokens are kept in memory
+// only.
 func Open(path string) (*Store, error) {
 	s := &Store{path: path, now: time.Now}
 	if path == "" {
@@ -75,7 +77,7 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// Issue makes a token. It ends after that time; 0: never.
+// Issue makes a token. It is valid for the given time; 0: for ever.
 func (s *Store) Issue(w api.TokenWish, life time.Duration) (api.IssuedToken, error) {
 	if err := check(w); err != nil {
 		return api.IssuedToken{}, api.WrongRequest(err)
@@ -95,17 +97,17 @@ func (s *Store) Issue(w api.TokenWish, life time.Duration) (api.IssuedToken, err
 	return t, s.replace(append(alive, kept{t.Token, hash(t.Secret)}))
 }
 
-// random are bytes that nobody can guess.
+// random returns bytes that nobody can guess.
 func random(n int) []byte {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // it ends the process rather than fail
+	_, _ = rand.Read(b) // cannot fail: it would end the process
 	return b
 }
 
 func check(w api.TokenWish) error {
 	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
 	if strings.TrimSpace(w.Name) == "" || utf8.RuneCountInString(w.Name) > longestName || strings.ContainsFunc(w.Name, unseen) {
-		return fmt.Errorf("tokens: a token needs a name of at most %d signs that can be seen, to know it again", longestName)
+		return fmt.Errorf("tokens: a token needs a name of at most %d printable characters, by which you recognise it", longestName)
 	}
 	if len(w.Scopes) == 0 {
 		return errors.New("tokens: a token needs a scope: read, data or admin")
@@ -125,8 +127,8 @@ func hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Find returns the token of a secret. How long it takes tells nothing of the secrets that
-// are kept: it looks at all of them, by their hashes.
+// Find returns the token of a secret. Its duration reveals nothing about the stored
+// secrets: it compares with all of them, by their hashes.
 func (s *Store) Find(secret string) (t api.Token, found bool) {
 	wanted := []byte(hash(secret))
 	now := s.now().UTC()
@@ -145,8 +147,8 @@ func (s *Store) Find(secret string) (t api.Token, found bool) {
 	return s.list[at].Token, true
 }
 
-// used notes the day. The file is written at the first use of a day only, and without it the
-// token is valid all the same.
+// used notes on which day the token was used. It writes the file only at the first use of
+// a day. The token is valid even if that fails.
 func (s *Store) used(at int, day string) {
 	if s.list[at].Used == day {
 		return
@@ -154,11 +156,11 @@ func (s *Store) used(at int, day string) {
 	list := slices.Clone(s.list)
 	list[at].Used = day
 	if s.replace(list) != nil {
-		s.list = list // and is not written again at each request
+		s.list = list // so that not every request tries to write again
 	}
 }
 
-// List returns the tokens, the oldest first, without those that are over.
+// List returns the tokens that are still valid, oldest first.
 func (s *Store) List() []api.Token {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +189,7 @@ func (s *Store) Revoke(id string) error {
 	return err
 }
 
-// Life is a context that ends when a token is revoked or over.
+// Life returns a context that ends when a token is revoked or expires.
 func (s *Store) Life(id string) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +212,7 @@ func (s *Store) Life(id string) context.Context {
 	return ctx
 }
 
-// replace writes the file, and keeps what is in it then.
+// replace writes the list to the file, and keeps it in memory if that succeeded.
 func (s *Store) replace(list []kept) error {
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
