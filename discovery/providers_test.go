@@ -124,7 +124,7 @@ func TestAnnouncementsAreBounded(t *testing.T) {
 	}
 }
 
-// Whoever floods the hash table is cut off, and others are answered meanwhile.
+// A peer that floods the hash table is cut off, and others are answered meanwhile.
 func TestAFloodOfQuestionsIsCutOff(t *testing.T) {
 	server := newHost(t)
 	start(t, server, testConfig())

@@ -211,7 +211,7 @@ func (w *writer) sums(t *learner.Task) {
 	}
 	s := &t.Sums
 	w.table("[sums]")
-	w.key("committee", s.Committee, fmt.Sprintf("who adds up; whoever takes part trusts that no %d of them work together", s.Colluding+1))
+	w.key("committee", s.Committee, fmt.Sprintf("who adds up; all who take part trust that no %d of them work together", s.Colluding+1))
 	w.key("contributors", s.Contributors, "people in a sum at most")
 	w.key("records", s.Records, "of each at most")
 	w.key("epochs", s.Epochs, "so often it is made; a record is in one of them")

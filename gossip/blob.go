@@ -251,14 +251,14 @@ func (f *fetch) read(s network.Stream) error {
 	return err
 }
 
-// patient is a stream that waits for bytes until a deadline.
-type patient interface {
+// deadlineReader is a stream that waits for bytes until a deadline.
+type deadlineReader interface {
 	io.Reader
 	SetReadDeadline(time.Time) error
 }
 
 // readRest appends arriving bytes to data until it has the given size.
-func readRest(s patient, data []byte, size int64) ([]byte, error) {
+func readRest(s deadlineReader, data []byte, size int64) ([]byte, error) {
 	data = slices.Grow(data, int(min(size-int64(len(data)), fetchBegin)))
 	for chunk := make([]byte, blobChunk); int64(len(data)) < size; {
 		if err := s.SetReadDeadline(time.Now().Add(chunkTimeout)); err != nil {

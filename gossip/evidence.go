@@ -318,8 +318,8 @@ func encodeEvidence(list []Evidence) []*wire.Evidence {
 	return out
 }
 
-// takeEvidence takes in the evidence that a peer passed on. Only forged evidence is an
-// error: an honest peer checks what it passes on.
+// takeEvidence takes in the evidence that a peer passed on. It returns an error only if
+// the evidence is malformed or forged: an honest peer checks what it passes on.
 func (g *Gossip) takeEvidence(list []*wire.Evidence) error {
 	if len(list) > maxCarried {
 		return malformed("%d pieces of evidence, more than %d", len(list), maxCarried)

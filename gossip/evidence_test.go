@@ -129,7 +129,7 @@ func TestTwoModelsForOneRoundAreToldOnAndBelieved(t *testing.T) {
 	}
 }
 
-// A neighbour that broadcasts two models for one round is caught by whoever gets both.
+// A neighbour that broadcasts two models for one round is caught by every peer that gets both.
 func TestTwoBroadcastsForOneRoundAreCaught(t *testing.T) {
 	liar := newNode(t)
 	victim, told := hearing(t)

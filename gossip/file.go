@@ -37,7 +37,7 @@ func FetchFile(ctx context.Context, h host.Host, from peer.ID, netName string, n
 }
 
 // readFile reads a file of an announced size and checks its hash.
-func readFile(from patient, size uint64, name BlobName) ([]byte, error) {
+func readFile(from deadlineReader, size uint64, name BlobName) ([]byte, error) {
 	switch {
 	case size == 0:
 		return nil, errNotHeld

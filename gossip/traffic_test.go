@@ -45,8 +45,8 @@ func (a *attacker) pour(victim *node, rpc func(i uint64) *pb.RPC) {
 	}
 }
 
-// Whoever sends more than any honest node, of whatever kind, is refused and disconnected, and
-// the owner can be told for what. The others go on being heard.
+// A peer that sends more than any honest node, of any kind of traffic, is refused and
+// disconnected, and the owner can be told why. The other peers are still heard.
 func TestFloodsAreRefused(t *testing.T) {
 	topic := topicOf("net", "somebody whose name is long enough")
 	id := strings.Repeat("x", 40)

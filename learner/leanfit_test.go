@@ -127,8 +127,8 @@ func disagreement(t *Task, a, b []float64, records []Record) float64 {
 	return sum / float64(len(records))
 }
 
-// Wherever the loop is left, nothing more is done; whoever stays has a model soon, and
-// the last is that of FitPersonal.
+// When the caller leaves the loop, at any step, no more work is done. A caller that stays
+// gets its first model soon, and the last one is that of FitPersonal.
 func TestPersonalModelsCanBeLeft(t *testing.T) {
 	for _, c := range []struct {
 		loss string

@@ -264,9 +264,9 @@ func (n *Neighbourhood) later(id learner.ID) {
 	n.contact(id).retryAt = n.now + retryDelay
 }
 
-// failed notes that a request got no answer. This node then does not know whether the
-// other end holds the edge. A candidate that never answers is forgotten until it is
-// seen again.
+// failed notes that a request got no answer. If there is an edge to the peer, this node
+// then does not know whether the other end holds it. A candidate is forgotten until it is
+// seen again if it has failed too often, or if enough other candidates are known.
 func (n *Neighbourhood) failed(id learner.ID) {
 	if l := n.link(id); l != nil {
 		l.doubt = true

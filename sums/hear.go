@@ -190,8 +190,8 @@ func (m *Member) hearNoise(msg *Message) error {
 	return nil
 }
 
-// hearOpening takes up an opening that a quorum certified. If this member's own noise
-// is not in it, the member takes no part.
+// hearOpening takes up an opening that a quorum certified. If this member's own keys and
+// noise are not in it, the member takes no part.
 func (m *Member) hearOpening(payload []byte) error {
 	if m.opening != nil {
 		return nil

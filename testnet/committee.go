@@ -116,8 +116,8 @@ func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
 			return err
 		}
 	}
-	patience := max(f.stallTimeout, 2*time.Duration(f.people.Task.Sums.CloseSeconds*float64(time.Second)))
-	err = w.until(ctx, life, patience, func(all []api.Status) (got int, done bool) {
+	stall := max(f.stallTimeout, 2*time.Duration(f.people.Task.Sums.CloseSeconds*float64(time.Second)))
+	err = w.until(ctx, life, stall, func(all []api.Status) (got int, done bool) {
 		got, done = p.summed(all)
 		w.report(p)
 		return got, done
@@ -136,9 +136,9 @@ func (w *watch) sum(ctx, life context.Context, running *errgroup.Group) error {
 }
 
 // until looks at the nodes until they are done, or have made no progress for the time
-// patience, or ctx ends.
-func (w *watch) until(ctx, life context.Context, patience time.Duration, look func([]api.Status) (got int, done bool)) error {
-	for moved, most := time.Now(), -1; ctx.Err() == nil && time.Since(moved) < patience; {
+// stall, or ctx ends.
+func (w *watch) until(ctx, life context.Context, stall time.Duration, look func([]api.Status) (got int, done bool)) error {
+	for moved, most := time.Now(), -1; ctx.Err() == nil && time.Since(moved) < stall; {
 		all, err := w.look(life)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ neighbour this and another one that. It lies, or its directory was copied and bo
 run. The node found out by itself or was shown the proof by a peer, takes nothing more of
 such a peer, and passes the proof on.
 
-A proof is the peer's own two signatures, so anybody can check it, whoever sent it. In a
+A proof is the peer's own two signatures, so anybody can check it, no matter who sent it. In a
 private network, write them to a file and give that to the keeper of the list:
 
   p2pnode peers evidence --json > evidence.json

@@ -13,7 +13,7 @@ func identityCommand(o *options) *cobra.Command {
 		Long: `Make an identity in a new file only you can read, and print its peer ID.
 A task with private sums names the members of its committee by their IDs, and one of
 the learner polar its servers. So each of them makes an identity first, tells the ID
-to whoever writes the task, and uses the file with "p2pnode init --identity FILE"
+to the author of the task, and uses the file with "p2pnode init --identity FILE"
 when the task is there. The others need none: init makes theirs.`,
 		Example: `  p2pnode identity member.key
   p2pnode identity member.key --json`,

@@ -309,7 +309,7 @@ type newSums struct {
 
 // String implements [fmt.Stringer].
 func (s newSums) String() string {
-	text := paragraph("", fmt.Sprintf("%s of that is for private sums, which a committee of %d adds up. Whoever takes part trusts that no %d of them work together: "+
+	text := paragraph("", fmt.Sprintf("%s of that is for private sums, which a committee of %d adds up. All who take part trust that no %d of them work together: "+
 		"if they do, they read what this node adds to a sum, exactly. They are:", cost(s.Share), len(s.Committee), s.Colluding+1))
 	for _, m := range s.Committee {
 		text += "  " + m + "\n"

@@ -30,7 +30,7 @@ task's hash if the task is long, and addresses of this node and of those that it
 starts from. On a terminal it is a QR code too.
 
 A ticket holds no secret unless you say so; then it begins with p2psecret1
-instead of p2p1, and whoever sees it can use it:
+instead of p2p1, and everybody who sees it can use it:
   --with-key               the network key of this network
   --with-membership FILE   a new identity, put on the list of members with the
                            authority's key in FILE; for one node only`,
@@ -268,13 +268,13 @@ func (made invitation) String() string {
 
 // holds describes the content of the ticket.
 func (made invitation) holds() string {
-	text := "This ticket holds no secret: whoever has it can take part, as everybody can who knows the task."
+	text := "This ticket holds no secret: it lets its reader take part, as everybody can who knows the task."
 	switch {
 	case made.OneNode:
 		text = fmt.Sprintf("THIS TICKET IS A SECRET, FOR ONE NODE ONLY. It holds the identity %s, which is now a member of %s: "+
 			"hand it to one person, over a channel nobody listens to, and never use it twice.", made.Peer, made.Members)
 	case made.Secret:
-		text = "THIS TICKET IS A SECRET. It holds the network key: whoever sees it can enter the network. Hand it out over a channel nobody listens to."
+		text = "THIS TICKET IS A SECRET. It holds the network key: everybody who sees it can enter the network. Hand it out over a channel nobody listens to."
 	case made.Members != "":
 		text = fmt.Sprintf("This ticket holds no secret: the keeper of the list of %s lets each newcomer in.", made.Members)
 	}

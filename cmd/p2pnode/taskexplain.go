@@ -150,7 +150,7 @@ func foundBy(rule string) string {
 	case "released":
 		return "those who release alike"
 	}
-	return "whoever is there"
+	return "any nodes that it finds"
 }
 
 // sentToSums says what a node adds to private sums.

@@ -115,8 +115,8 @@ func writeFile(t *testing.T, name, text string) {
 
 const watchHeader = "k,genres,year,rating\n"
 
-// Files are imported once, whatever they are called later and whoever holds the
-// directory; what fails is named and tried again when it changes.
+// Files are imported once, even if they are renamed later or another process holds the
+// directory. A file that fails is named, and tried again when it changes.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	dir, inbox := emptyNode(t), t.TempDir()

@@ -67,7 +67,7 @@ func (o Options) Validate() error {
 	return o.Claim.Validate()
 }
 
-// Limits of memory and of patience.
+// Limits of memory and of time.
 const (
 	maxRuns      = 1 << 28
 	maxReleases  = 1 << 10

@@ -124,8 +124,8 @@ func TestSamplesStayRandom(t *testing.T) {
 		most, total = max(most, c), total+c
 	}
 	// Were the samples drawn anew, counts would be about Poisson(32); but places of
-	// samplers that have stood for long are given up slowly, so that whoever was there first is known to
-	// more: with six other seeds the largest count was 72 to 86.
+	// samplers that have stood for long are given up slowly, so that more nodes know
+	// those that were there first: with six other seeds the largest count was 72 to 86.
 	if mean := float64(total) / n; mean < 0.95*float64(limits.Random) || most > 100 || len(counts) < n-2 {
 		t.Errorf("%d nodes are known; %.1f samples hold a node in the mean, %d at most", len(counts), mean, most)
 	}
