@@ -20,7 +20,7 @@ import (
 	"p2pnode/node/tokens"
 )
 
-// Through the daemon's socket the owner sees what she sees directly.
+// Through the daemon's socket the owner sees the same as directly.
 func TestOwnerThroughSocket(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 30), nil)
@@ -99,8 +99,8 @@ func handlerOf(n *Node) http.Handler {
 	return server.New(server.Config{Owner: n, Log: n.log, Ready: n.Ready, Left: func() {}, Tokens: new(tokens.Store)}).Handler(server.Socket{})
 }
 
-// A wrong request is 400 or 422, one for what is not there 404, what the node could not do
-// 500. All of them say what is wrong.
+// A wrong request is answered with 400 or 422, one for something that is missing with
+// 404, and one that the node failed to carry out with 500. All answers say what is wrong.
 func TestStatusCodes(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 5), nil)
@@ -158,7 +158,8 @@ func TestStatusCodes(t *testing.T) {
 	}
 }
 
-// patientRecorder is a client that notes until when it may take the next piece.
+// patientRecorder is a client that notes the deadline by which it may take the next
+// piece.
 type patientRecorder struct {
 	*httptest.ResponseRecorder
 	until []time.Time
@@ -169,8 +170,8 @@ func (w *patientRecorder) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// A client that stops taking its copy is not waited for: the copy holds up what
-// the node writes.
+// A client that stops receiving its copy is not waited for, because the copy holds up the
+// writes of the node.
 func TestBackupWaitsForNobody(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 3000), nil)
 	w := &patientRecorder{ResponseRecorder: httptest.NewRecorder()}

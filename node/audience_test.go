@@ -18,7 +18,8 @@ import (
 	"p2pnode/storage"
 )
 
-// The owner's cap ends releases for the day; who listened is told, also after a restart.
+// The owner's limit ends the releases of a day. The owner learns who listened, also after
+// a restart.
 func TestDailyReleases(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(4, 1)), 20), func(c *datadir.Config) { c.DailyReleases = 2 })
@@ -48,8 +49,8 @@ func TestDailyReleases(t *testing.T) {
 	check("in the next run")
 }
 
-// Strangers are waited for, and the owner is told for how many; a node on the local
-// network is none.
+// Releases wait for strangers, and the owner learns for how many. A node on the local
+// network does not count as a stranger.
 func TestStrangersAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
@@ -78,8 +79,8 @@ func TestStrangersAreWaitedFor(t *testing.T) {
 	}
 }
 
-// Machines of one network are not strangers, whatever addresses they have: a server without
-// a private address runs three nodes, or a home has public addresses of IPv6.
+// Machines of one network are not strangers, whatever their addresses: a server without a
+// private address may run three nodes, and a home may have public addresses of IPv6.
 func TestNearby(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
@@ -104,7 +105,7 @@ func TestNearby(t *testing.T) {
 	}
 }
 
-// What is kept of listeners is bounded, the latest first.
+// The number of listeners that are kept is bounded; the latest are kept.
 func TestAudienceIsBounded(t *testing.T) {
 	t.Parallel()
 	var a audience
@@ -129,8 +130,8 @@ func TestAudienceIsBounded(t *testing.T) {
 	}
 }
 
-// A clock that was years ahead when releases were made, and is right again, delays the next
-// release by a day at most, also when the node is started again.
+// If a clock was years ahead when releases were made and is right again, the next release
+// is delayed by a day at most, also when the node is restarted.
 func TestAClockThatWasAheadDelaysADay(t *testing.T) {
 	var a audience
 	right := time.Unix(1_800_000_000, 0)
@@ -151,8 +152,8 @@ func TestAClockThatWasAheadDelaysADay(t *testing.T) {
 	}
 }
 
-// The age of a listener that a clock noted which was ahead begins with the run that sees it,
-// and a clock that is set meanwhile makes nobody older or younger.
+// If a clock was ahead when a listener was noted, the listener's age begins with the run
+// that notices it. Setting a clock meanwhile makes nobody older or younger.
 func TestAgesFollowTheClockOfTheRun(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)

@@ -168,7 +168,7 @@ func TestRestoreInPlace(t *testing.T) {
 	}
 }
 
-// A database that is gone is missed, not begun anew, and a copy brings it back.
+// A missing database is reported and not begun anew, and a copy restores it.
 func TestMissingDatabase(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
@@ -196,7 +196,7 @@ func TestMissingDatabase(t *testing.T) {
 	}
 }
 
-// A copy that is damaged, or of another node, changes nothing.
+// A copy that is damaged, or that belongs to another node, changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
 	good, err := os.ReadFile(backup(t, n))
@@ -235,7 +235,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// A copy that cannot be written is an error, on the way too.
+// A copy that cannot be written is an error, also when that happens half-way.
 func TestBackupFails(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	if err := n.Backup(t.Context(), fullDisk{}); err == nil || !strings.Contains(err.Error(), "disk full") {

@@ -62,8 +62,8 @@ func TestBenefitIsKept(t *testing.T) {
 	}
 }
 
-// Points are thinned to the first of each hour, and before a month to the first of each
-// day, whenever they came.
+// Points are thinned to the first of each hour and, if they are older than a month, to
+// the first of each day, no matter when they arrived.
 func TestBenefitIsThinned(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 0, 7, 0, 0, time.UTC)

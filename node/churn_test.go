@@ -61,7 +61,7 @@ func (w *graphNetwork) rounds(t *testing.T) []uint64 {
 	return out
 }
 
-// ahead reports whether every node is so many rounds further.
+// ahead reports whether every node is that many rounds further.
 func (w *graphNetwork) ahead(t *testing.T, than []uint64, by uint64) bool {
 	t.Helper()
 	for i, r := range w.rounds(t) {
@@ -72,7 +72,7 @@ func (w *graphNetwork) ahead(t *testing.T, than []uint64, by uint64) bool {
 	return true
 }
 
-// A run of so many rounds ends with them, everywhere at the same one.
+// A run of a number of rounds ends with them, at the same round everywhere.
 func TestRunsEnd(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"diffusion", "km"} {
@@ -93,8 +93,8 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// The same protected: every round is a release, until the budget is used, and all
-// of it waits for the public slots.
+// The same with protection: every round is a release, until the budget is used, and all
+// messages wait for the public slots.
 func TestProtectedRounds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

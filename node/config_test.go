@@ -42,7 +42,7 @@ func TestInitAndOpen(t *testing.T) {
 	}
 }
 
-// What is damaged or does not belong together is refused with a reason.
+// Files that are damaged or do not belong together are refused with a reason.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	other := lineTask()

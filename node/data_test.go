@@ -30,8 +30,8 @@ func budget(t *testing.T, n *Node) api.Budget {
 	return b
 }
 
-// What is deleted leaves the personal model at once: it is that of a node that
-// never had the records, up to their empty slots. A running node forgets alike.
+// Deleted records leave the personal model at once: it is the model of a node that never
+// had them, except for their empty slots. A running node forgets in the same way.
 func TestDeleteIsForgotten(t *testing.T) {
 	all := lineRecords(fixed(1), 20)
 	for _, running := range []bool{false, true} {
@@ -146,7 +146,7 @@ func TestCohortHours(t *testing.T) {
 	}
 }
 
-// A page of records is what the whole list has there, with content.
+// A page of records has what the whole list has at that place, with content.
 func TestRecordsFrom(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 9), nil)
 	if err := n.Delete(t.Context(), []uint64{4}); err != nil {
@@ -175,8 +175,9 @@ func listed(t *testing.T, owner api.Owner, content bool) (list []api.RecordInfo)
 	return list
 }
 
-// A long list comes whole and in order, of the node and of its daemon, and who takes long
-// over it keeps nobody waiting. What comes and goes meanwhile is in it or not.
+// A long list arrives complete and in order, from the node and from its daemon, and a
+// slow reader makes nobody wait. Records that are added or deleted meanwhile may be in it
+// or not.
 func TestALongListKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	const count = 3*listedAtOnce + 5

@@ -19,7 +19,7 @@ func learnFrom(label float64, none []float64) float64 {
 //go:noinline
 func firstOf(list []float64) float64 { return list[0] }
 
-// A defect says where it is, and nothing of what the functions were handed.
+// A defect says where it is, and nothing about what the functions were called with.
 func TestDefectsHaveNoValues(t *testing.T) {
 	const label = 123456.789
 	err := guarded(func() error { learnFrom(label, nil); return nil })

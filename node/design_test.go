@@ -20,8 +20,8 @@ import (
 	"p2pnode/storage"
 )
 
-// Every choice that has a meaning gives a node that can release and account for
-// it, and no share is lost: all releases together use the budget.
+// Every sensible choice gives a node that can release and account for it, and no share is
+// lost: all releases together use the budget.
 func TestNoiseChoices(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*datadir.Config){
@@ -104,7 +104,7 @@ func TestPlanIsNotProlonged(t *testing.T) {
 	}
 }
 
-// Choices that have no meaning together are refused by the keys' names, when a
+// Choices that contradict each other are refused with the names of the keys, when a
 // directory is made and when one is opened.
 func TestNoiseChoicesThatDoNotFit(t *testing.T) {
 	for want, change := range map[string]func(*datadir.Config){
@@ -160,7 +160,7 @@ func TestPersonBudget(t *testing.T) {
 	}
 }
 
-// Who changes what a plan was made of is told which keys to put back.
+// An owner who changes what a plan was made of is told which keys to restore.
 func TestChangedPlanNamesItsKeys(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), nil, func(c *datadir.Config) { c.Accounting = string(privacy.CommittedPlan) })
@@ -219,7 +219,7 @@ func TestCommittedPlanIsKept(t *testing.T) {
 	}
 }
 
-// keepPolicy makes a store remember that a design came to a policy.
+// keepPolicy makes a store remember a policy for a design.
 func keepPolicy(t *testing.T, store *storage.Store, d privacy.Design, p privacy.Policy) {
 	t.Helper()
 	text, err := json.Marshal(struct {

@@ -70,7 +70,7 @@ func TestDoctorOfARunningNode(t *testing.T) {
 	wantProblem(t, d, "listens on this machine only", "knows nobody to start from: unless")
 }
 
-// A peer of another task is connected to in vain.
+// Connecting to a peer of another task does not help.
 func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
 	t.Parallel()
 	another := lineTask()
@@ -110,7 +110,7 @@ func TestDoctorSeesClockBehindFiles(t *testing.T) {
 	wantProblem(t, d, "3600 s behind", "nearly full")
 }
 
-// What to do depends on what is wrong; a node that is reached is told nothing.
+// What to do depends on what is wrong. A node that others can reach gets no advice.
 func TestRemedies(t *testing.T) {
 	for _, c := range []struct {
 		d    api.Diagnosis

@@ -47,8 +47,8 @@ func TestDoorNeedsConsent(t *testing.T) {
 	}
 }
 
-// A cohort pays for every release it is in, and leaves when it can pay no
-// more, while the others go on.
+// A cohort pays for every release that it is in, and leaves when it cannot pay any more,
+// while the others continue.
 func TestDoorLeavesOutWhatCannotPay(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	d := newDoor(n.ledger, &n.files.Config)
@@ -199,7 +199,7 @@ func TestRestartWithDeletedRecord(t *testing.T) {
 	}
 }
 
-// A node without a limit is never done.
+// A node without a limit never has nothing left to do.
 func TestUnlimitedNodeIsNotDone(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 10), func(c *datadir.Config) { c.Unprotected, c.Releases = datadir.Consent, 0 })
 	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 1, 1)); err != nil {

@@ -9,9 +9,9 @@ import (
 	"p2pnode/node/api"
 )
 
-// Two copies of one directory run at once, each with a neighbour of its own, until both have
-// published the same round. When the neighbours meet they find out, tell their owners, give
-// the edge up and remember it; and the proof convinces anybody.
+// Two copies of one directory run at once, each with a neighbour of its own, until both
+// have published the same round. When the neighbours meet they find out, tell their
+// owners, end the edge and remember it. The proof convinces anybody.
 func TestACopiedDirectoryThatRunsTwiceIsProven(t *testing.T) {
 	t.Parallel()
 	first, _ := listener(t, nil)

@@ -10,7 +10,7 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// What a task is said to cost is what a node of it pays.
+// A node pays exactly what its task is said to cost.
 func TestExplainedIsWhatNodesDo(t *testing.T) {
 	for _, name := range []string{"movies", "clusters", "../docs/tasks/diffusion.toml", "../docs/tasks/propagation.toml", "../docs/tasks/sums.toml"} {
 		task, err := datadir.LoadTask(name)

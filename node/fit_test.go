@@ -17,15 +17,15 @@ import (
 	"p2pnode/storage"
 )
 
-// ended is the context of who does not wait at all.
+// ended is the context of a caller that does not wait at all.
 func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
 }
 
-// endless puts a fit under way that ends when it is told to, and reports whether it
-// was called off.
+// endless starts a fit that ends when it is told to. It reports whether the fit was
+// cancelled.
 func endless(t *testing.T, n *Node) (end func(), called func() bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.fits.mu.Lock()
@@ -52,7 +52,8 @@ func fittedNow(t *testing.T, n *Node, ctx context.Context) Fitted {
 	return m
 }
 
-// At first, and until there is a model, the answer is that of a node without records.
+// At first, and until there is a model, the answer is the model of a node without
+// records.
 func TestFittedBeforeTheFirstFit(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
 	end, _ := endless(t, n)
@@ -69,7 +70,8 @@ func TestFittedBeforeTheFirstFit(t *testing.T) {
 	}
 }
 
-// While a fit runs everything else goes on; who does not wait gets the model before.
+// While a fit runs everything else continues. A caller that does not wait gets the
+// previous model.
 func TestNothingWaitsForAFit(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
 	before := fittedNow(t, n, t.Context())
@@ -98,8 +100,8 @@ func TestNothingWaitsForAFit(t *testing.T) {
 	}
 }
 
-// A deletion drops the model, calls off the fit under way, and what that still has
-// to offer comes to nothing.
+// A deletion drops the model and cancels the fit under way. What that fit still offers is
+// ignored.
 func TestDeletedRecordsAreNotServed(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
 	before := fittedNow(t, n, t.Context())
@@ -120,7 +122,7 @@ func TestDeletedRecordsAreNotServed(t *testing.T) {
 	}
 }
 
-// What a fit has so far is better than nothing, and no better than a whole fit.
+// What a fit has so far is better than nothing, but does not replace a finished fit.
 func TestOffersOfAFitUnderWay(t *testing.T) {
 	var f fits
 	offer := func(number uint64, whole bool) {
@@ -138,7 +140,7 @@ func TestOffersOfAFitUnderWay(t *testing.T) {
 	}
 }
 
-// A defect in a fit is an error for who waits for it, and the end of nothing else.
+// A defect in a fit is an error for those who wait for it, and ends nothing else.
 func TestFitThatPanics(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
 	if _, err := n.records.all(); err != nil {
@@ -154,7 +156,7 @@ func TestFitThatPanics(t *testing.T) {
 	}
 }
 
-// Whatever happens at the same time, what is current in the end is the fit of what is
+// Whatever happens at the same time, the current model in the end is the fit of what is
 // stored in the end, and no answer knows more records than there were.
 func TestFittedWhileRecordsComeAndGo(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
@@ -207,7 +209,7 @@ func TestCloseEndsTheFit(t *testing.T) {
 	}
 }
 
-// What is kept in memory is what is stored, whatever was added, deleted, given back
+// What is kept in memory is what is stored, no matter what was added, deleted, trimmed
 // and read meanwhile.
 func TestOwnRecordsAreThoseStored(t *testing.T) {
 	r := fixed(3)

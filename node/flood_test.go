@@ -19,8 +19,8 @@ import (
 // gives a peer.
 const maxStreams = 512
 
-// A peer that opens every stream it can, on every protocol the node speaks, and never
-// finishes what it says, gets a bounded number of them, and the node goes on learning.
+// A peer that opens every stream it can, on every protocol of the node, and never
+// finishes a message, gets a limited number of streams, and the node continues to learn.
 func TestAFloodOfStreamsIsBounded(t *testing.T) {
 	t.Parallel()
 	nodes, stop := startNetwork(t, 2, lineTask(), func(*datadir.Config) {})

@@ -30,8 +30,8 @@ func (s *countingStore) DeleteEdge(peer string) error {
 	return s.edgeStore.DeleteEdge(peer)
 }
 
-// A peer that asks for an edge and gives it up, again and again, does not make the
-// node write each time.
+// A peer that asks for an edge and ends it, again and again, does not make the node write
+// each time.
 func TestNobodyMakesANodeWriteAtWill(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := idleSession(t, n)
@@ -49,8 +49,8 @@ func TestNobodyMakesANodeWriteAtWill(t *testing.T) {
 	}
 }
 
-// A peer that asks for an edge before it has said where it is is found again after a crash,
-// and writes no more by saying something else each time.
+// A peer that asks for an edge before it has said where it is, is found again after a
+// crash. It causes no more writes by saying something else each time.
 func TestAnEdgeSaysWhereItsPeerIs(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := idleSession(t, n)

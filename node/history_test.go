@@ -94,7 +94,7 @@ func TestWhatPeersMayHold(t *testing.T) {
 	}
 }
 
-// The first contradiction stays, whatever peers say afterwards.
+// The first contradiction stays, no matter what peers say afterwards.
 func TestAContradictionStays(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	h := newHistory(n.ledger)
@@ -151,8 +151,8 @@ func TestAContradictionIsWrittenDown(t *testing.T) {
 	}
 }
 
-// After a contradiction the loop lets nothing out: no release, no message that
-// waits for its slot, nothing to those who ask.
+// After a contradiction the loop sends nothing: no release, no message that waits for its
+// slot, nothing to peers that ask.
 func TestNothingLeavesAfterAContradiction(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)
@@ -184,8 +184,8 @@ func TestNothingLeavesAfterAContradiction(t *testing.T) {
 	}
 }
 
-// What is stored holds the witnesses beside the agent's state; what was stored
-// without them is read too, and so is what a node without witnesses left.
+// The stored state holds the witnesses beside the agent's state. A state that was stored
+// without them can be read too, and so can that of a node without witnesses.
 func TestWitnessesAreStored(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	s := attachedSession(t, n)

@@ -91,8 +91,8 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 	}
 }
 
-// Only what was stored makes a file known: one that was refused can be imported when it
-// is asked for otherwise.
+// A file is known only if its records were stored: one that was refused can be imported
+// later with other options.
 func TestARefusedFileIsNotKnown(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	const bad = "a,b,y\n1,0,2\nx,0,2\n0,1,3\n"
@@ -133,8 +133,8 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// While an import waits for its file, everything else goes on: the owner asks and
-// deletes. A long file arrives whole and in order, in a running node too.
+// While an import waits for its file, everything else continues: the owner asks and
+// deletes. A long file arrives complete and in order, also in a running node.
 func TestImportKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is used of many epochs has the most records for its noise, and none is used that
-// nobody was in.
+// Of many epochs those are used that together have the most records for their noise, and
+// no epoch that nobody was in.
 func TestTellingEpochs(t *testing.T) {
 	for _, c := range []struct{ records, want []int }{
 		{nil, nil},

@@ -10,7 +10,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// The only readable slot is never the one that is written next.
+// The next write never goes to the only readable slot.
 func TestTornAnchorSlotIsWrittenFirst(t *testing.T) {
 	path := paidStore(t)
 	for torn := range anchorSlots {
@@ -58,7 +58,7 @@ func TestAnchor(t *testing.T) {
 	require.NoError(t, s.Close())
 	two := takeImage(t, path)
 
-	// The same rounds, otherwise: cohort 2 paid.
+	// The same rounds, but cohort 2 paid for them.
 	other := func() image {
 		path := newPath(t)
 		s, l := open(t, path)

@@ -10,8 +10,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// One release on disk: the debit, the anchor, then a message and a state of
-// 10 neighbours in 31 dimensions.
+// One release on disk: the debit, the anchor, then a message
+// and the state of an agent with 10 neighbours in 31 dimensions.
 func BenchmarkPayAndCommit(b *testing.B) {
 	s, err := Open(newPath(b))
 	require.NoError(b, err)
@@ -63,7 +63,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A file of 100,000 records on its way to the disk, and read again.
+// The import of a file of 100,000 records, and reading them again.
 func BenchmarkImport(b *testing.B) {
 	recs := randomRecords(rand.New(rand.NewPCG(1, 9)), 100_000)
 	b.ReportAllocs()

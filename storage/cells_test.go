@@ -31,7 +31,7 @@ func written(t testing.TB, cells ...string) (recs []learner.Record) {
 	return recs
 }
 
-// kept is what a store keeps of the cells.
+// kept is what a store keeps of cells.
 func kept(t *testing.T, s *Store, from, to learner.Seq) map[learner.Seq]string {
 	t.Helper()
 	found := map[learner.Seq]string{}
@@ -45,8 +45,8 @@ func kept(t *testing.T, s *Store, from, to learner.Seq) map[learner.Seq]string {
 	return found
 }
 
-// Cells are stored with their record, counted, read for their owner and no one else,
-// and go with it.
+// Cells are stored with their record, counted and read for their owner only, and are
+// deleted with their record.
 func TestCellsLiveAndDieWithTheRecord(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	_, err := s.AppendRecords(written(t, "0.25", "7"), full(100), today)
@@ -92,7 +92,8 @@ func TestCellsLiveAndDieWithTheRecord(t *testing.T) {
 	}
 }
 
-// A deleted record's cells are in no byte of the file, and a copy has those of the others.
+// No byte of the file holds a deleted record's cells, and a copy holds those of the
+// others.
 func TestDeletedCellsAreErased(t *testing.T) {
 	path := newPath(t)
 	s, _ := open(t, path)

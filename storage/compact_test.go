@@ -14,7 +14,7 @@ import (
 	"p2pnode/learner"
 )
 
-// sparseStore is a store with records and payments, most of whose pages are unused.
+// sparseStore returns a store with records and payments in which most pages are unused.
 func sparseStore(t *testing.T) (path string, records []learner.Record) {
 	t.Helper()
 	path = newPath(t)
@@ -30,8 +30,8 @@ func sparseStore(t *testing.T) (path string, records []learner.Record) {
 	return path, append(stored[:2:2], stored[3:]...)
 }
 
-// Compacting keeps every record, number and payment, while the ledger is open, and gives
-// the space back.
+// Compacting keeps every record, number and payment, works while the ledger is open, and
+// makes the file smaller.
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	s, l := open(t, newPath(t))
@@ -91,7 +91,7 @@ func stat(t *testing.T, path string) os.FileInfo {
 	return info
 }
 
-// A file that a crash left is removed, and one of a node's own names is not touched.
+// Opening removes files that a crash left. Kept copies, and files with similar names, stay.
 func TestOpenRemovesWhatCrashesLeft(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

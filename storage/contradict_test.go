@@ -8,8 +8,8 @@ import (
 	"p2pnode/internal/require"
 )
 
-// What a peer showed is not forgotten: nothing is released any more, after a new
-// start neither, until the ledger is retired. Then rounds go on above all known.
+// What a peer showed is not forgotten: nothing is released any more, not even after a
+// restart, until the ledger is retired. Then rounds continue above all known ones.
 func TestContradictionIsRemembered(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 10)
@@ -42,8 +42,7 @@ func TestContradictionIsRemembered(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A contradiction counts even when a release came between finding it and writing
-// it down.
+// A contradiction counts even if a release came between finding it and writing it down.
 func TestContradictionBelowTheNewestRound(t *testing.T) {
 	s, l := open(t, newPath(t))
 	pay(t, l, 9, gaussian(t, 10), 1)

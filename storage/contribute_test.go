@@ -15,7 +15,8 @@ import (
 	"p2pnode/privacy"
 )
 
-// bounded is a mechanism whose contributions use the budget up in so many sums.
+// bounded returns a mechanism with which the given number of contributions uses the
+// budget up.
 func bounded(t testing.TB, sums int) privacy.Mechanism {
 	t.Helper()
 	m, err := gaussian(t, sums).Bounded(2, dim)
@@ -23,7 +24,7 @@ func bounded(t testing.TB, sums int) privacy.Mechanism {
 	return m
 }
 
-// contributionOf is one to the sum of this number, in epoch 1.
+// contributionOf returns a contribution to the sum with this number, in epoch 1.
 func contributionOf(number uint64, m privacy.Mechanism, cohorts ...privacy.Cohort) Contribution {
 	c := Contribution{Epoch: 1, Mechanism: m, Cohorts: cohorts}
 	binary.BigEndian.PutUint64(c.Sum[:], number)
@@ -94,8 +95,9 @@ func TestContributionIsSentAgainByteForByte(t *testing.T) {
 	}
 }
 
-// Once a sum is over its contribution is cut to what names it: that stays, costs nothing,
-// and is all that Contribute returns. Of a sum without one there is nothing to cut.
+// Once a sum is over, its contribution is cut to the part that names it. That part stays,
+// costs nothing, and is all that Contribute returns. If nothing was contributed to a sum,
+// there is nothing to cut.
 func TestContributionIsTrimmed(t *testing.T) {
 	s, l := open(t, newPath(t))
 	c := contributionOf(1, bounded(t, 10), 1)
@@ -118,7 +120,7 @@ func TestContributionIsTrimmed(t *testing.T) {
 	require.NoError(t, firstError(l.Verify()))
 }
 
-// What was paid for and not committed is burned, whatever happens later.
+// A sum that was paid for and not committed is burned, whatever happens later.
 func TestContributionWithoutBytesIsBurned(t *testing.T) {
 	for name, share := range map[string]func([]privacy.Cohort) ([]byte, error){
 		"an error": func([]privacy.Cohort) ([]byte, error) { return nil, errors.New("no randomness") },
@@ -160,7 +162,7 @@ func TestContributionThatCannotBeCommittedPoisons(t *testing.T) {
 	}
 }
 
-// A record takes part in the sums of one epoch, and records that come after its
+// A record takes part in the sums of one epoch, and records that arrive after its
 // contribution belong to another cohort.
 func TestCohortContributesToOneEpoch(t *testing.T) {
 	s, l := open(t, newPath(t))
@@ -194,7 +196,8 @@ func TestCohortContributesToOneEpoch(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Contributions use the budget and no place of the schedule, and end with the budget.
+// Contributions use the budget but no place of the schedule, and end when the budget is
+// used.
 func TestContributionsUseTheBudget(t *testing.T) {
 	_, l := open(t, newPath(t)) // a schedule of 12 releases
 	m := bounded(t, 3)
@@ -243,8 +246,8 @@ func TestContributionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// A copy that was put back cannot pay again for what the original contributed, takes old
-// lists for no contradiction, and notices a copy of itself afterwards.
+// A restored copy cannot pay again for what the original contributed. It does not take
+// old lists for a contradiction, and it notices afterwards if a copy of itself runs.
 func TestRestoredContributions(t *testing.T) {
 	s, l := open(t, newPath(t))
 	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 42)), 3), full(3), today)
@@ -290,7 +293,7 @@ func TestRestoredContributions(t *testing.T) {
 	require.NoError(t, firstError(l.Verify()))
 }
 
-// A file of the version before has no place for contributions, and gets one.
+// A file of the previous version has no bucket for contributions, and gets one.
 func TestVersion3TakesContributions(t *testing.T) {
 	s, l := open(t, newPath(t))
 	pay(t, l, 1, gaussian(t, 10), 1)
@@ -303,7 +306,7 @@ func TestVersion3TakesContributions(t *testing.T) {
 	}
 }
 
-// Uploads that no entry paid for, and entries against the rules, are damage.
+// Uploads that no entry paid for, and entries that break the rules, are damage.
 func TestContributionsAgainstTheRulesAreDamage(t *testing.T) {
 	cost := func(l *Ledger) float64 { return l.account.Admit(bounded(t, 10), []privacy.Cohort{1})[0].Cost }
 	for name, spoil := range map[string]func(s *Store, l *Ledger) error{

@@ -28,8 +28,8 @@ const crashVariable = "P2PNODE_STORAGE_CRASH"
 // crashReleases is large: cohorts 1 and 2 must not run out during the test.
 const crashReleases = 50_000
 
-// crashChild appends, pays and commits for ever, and says after each call what
-// it was promised, one line at a time.
+// crashChild appends, pays and commits for ever, and after each call prints what the call
+// promised, in one line.
 func crashChild(path string) {
 	fail := func(err error) {
 		if err != nil {
@@ -76,7 +76,7 @@ func crashChild(path string) {
 	}
 }
 
-// promise is what a child said before it died.
+// promise is what a child printed before it died.
 type promise struct {
 	record, paid, committed uint64
 	debited, uploaded       uint64 // sums
@@ -222,7 +222,7 @@ func checkPromise(t *testing.T, s *Store, l *Ledger, p promise) promise {
 }
 
 // checkUploads looks for a sum whose shares were made and that was not paid for, and for
-// one whose bytes could have left and are not there, and returns the newest ones.
+// a sum whose bytes could have been sent and are missing. It returns the newest of each.
 func checkUploads(t *testing.T, l *Ledger, p promise) (debited, uploaded uint64) {
 	t.Helper()
 	for _, c := range l.Contributions() {

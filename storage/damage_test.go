@@ -14,7 +14,7 @@ import (
 	"p2pnode/internal/require"
 )
 
-// image is a store as files, to be damaged and opened elsewhere.
+// image is a store as files, which can be damaged and opened elsewhere.
 type image struct{ db, anchor []byte }
 
 func takeImage(t *testing.T, path string) image {
@@ -69,7 +69,7 @@ func paidStore(t *testing.T) (path string) {
 
 const paidEntries = 8
 
-// outdated is a paidStore whose anchor knows of one round more.
+// outdated is a paidStore whose anchor knows one more round.
 func outdated(t *testing.T) image {
 	old := takeImage(t, paidStore(t))
 	path := old.put(t)
@@ -88,8 +88,8 @@ func tamper(t *testing.T, path string, change func(b *bbolt.Bucket) error) {
 	require.NoError(t, db.Close())
 }
 
-// Each byte of an entry, with its seal broken (Open notices) and mended (only
-// the chain can).
+// Each byte of an entry is changed, once with a broken seal, which Open notices, and once
+// with a mended seal, which only the chain can notice.
 func TestEveryByteOfAnEntryCounts(t *testing.T) {
 	t.Parallel()
 	original := takeImage(t, paidStore(t))
@@ -175,7 +175,7 @@ func TestLedgerNoticesWhatIsMissingOrAdded(t *testing.T) {
 	}
 }
 
-// Where the anchor cannot tell, what was committed does: it was paid before.
+// Where the anchor cannot tell, the committed message can: its round was paid for before.
 func TestCommittedRoundWasPaid(t *testing.T) {
 	path := paidStore(t) // round 2 is committed; its debits begin at entry 4
 	tamper(t, path, func(b *bbolt.Bucket) (err error) {

@@ -81,7 +81,7 @@ func TestDeletedBytesAreGone(t *testing.T) {
 	}
 }
 
-// seen counts the records of which any coordinate is in the file.
+// seen counts the records of which the file holds any coordinate.
 func seen(t *testing.T, s *Store, recs []learner.Record) (n int) {
 	t.Helper()
 	data, err := os.ReadFile(s.path)
@@ -97,7 +97,7 @@ func seen(t *testing.T, s *Store, recs []learner.Record) (n int) {
 	return n
 }
 
-// Readers see their own moment while pages are wiped.
+// Readers see the state at which they began while pages are wiped.
 func TestDeleteWhileReading(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, newPath(t))
@@ -123,8 +123,8 @@ func TestDeleteWhileReading(t *testing.T) {
 	all.Wait()
 }
 
-// More records than one transaction deletes are deleted all or none too, as long as the
-// process lives.
+// Records that take more than one transaction to delete are also deleted all or none, as
+// long as the process lives.
 func TestDeleteMany(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, newPath(t))

@@ -10,9 +10,9 @@ import (
 	"p2pnode/storage"
 )
 
-// A release is paid, then committed. A round that was paid before a crash and
-// not committed is burned: its number and its cost are gone, and the message
-// before it is still the newest.
+// A release is paid for, then committed. A round that was paid for before a crash and not
+// committed is burned: its number and its cost are gone, and the message before it is
+// still the newest.
 func Example() {
 	dir, err := os.MkdirTemp("", "p2pnode")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"p2pnode/internal/require"
 )
 
-// Whatever bytes are taken for a database, as a copy that somebody hands over, it is opened
-// with what was stored, or refused.
+// Any bytes that are taken for a database, for example as a copy that somebody provides,
+// are opened with what was stored, or refused.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "node.db")
 	s, err := Open(path)

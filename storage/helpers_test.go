@@ -38,10 +38,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// terms are those of the tests' ledgers.
+// terms are the terms of the tests' ledgers.
 var terms = privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.GaussianFilter}
 
-// policyFor spreads a budget over so many releases.
+// policyFor returns a policy that spreads a budget over a number of releases.
 func policyFor(t testing.TB, b privacy.Budget, dim, releases int) privacy.Policy {
 	t.Helper()
 	p, err := privacy.Design{Budget: b, Dimension: dim, Clip: 1, Releases: releases}.Policy()
@@ -51,10 +51,10 @@ func policyFor(t testing.TB, b privacy.Budget, dim, releases int) privacy.Policy
 	return p
 }
 
-// policy is that of open's ledgers.
+// policy is the policy of the ledgers that open opens.
 func policy(t testing.TB) privacy.Policy { return policyFor(t, budget, dim, 12) }
 
-// with accepts every copy.
+// with returns a function that accepts every copy.
 func with(p privacy.Policy) func(*Store) (privacy.Policy, error) {
 	return func(*Store) (privacy.Policy, error) { return p, nil }
 }
@@ -110,7 +110,7 @@ func task() *learner.Task {
 	return t
 }
 
-// full is an intake that asks for the size only.
+// full returns an intake that looks at the size only.
 func full(size int) Intake { return Intake{Admit: task().Admit, Size: size} }
 
 // today is when the records of these tests arrive.

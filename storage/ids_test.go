@@ -19,7 +19,7 @@ import (
 	"p2pnode/learner"
 )
 
-// idModel is the obvious twin of records with IDs.
+// idModel is the obvious twin of a store of records with IDs.
 type idModel struct {
 	recordModel
 	arrivals []Arrival // by slot; ID "" once it is erased
@@ -63,8 +63,9 @@ func (m *idModel) checkIDs(t *testing.T, s *Store) {
 	}
 }
 
-// Arrivals with and without IDs, in batches of any length, do what a twin says that takes
-// one after the other; also after deletions and when the file is opened again.
+// Arrivals with and without IDs, in batches of any length, have the same effect as on a
+// twin that takes one after the other, also after deletions and when the file is opened
+// again.
 func TestPutTakesArrivalsInTurn(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 61))
@@ -132,8 +133,7 @@ func sameCounts(a, b Counts) bool {
 	return reflect.DeepEqual(a, b) && slices.Equal(x, y)
 }
 
-// A replaced record and its ID are nowhere in the file, and nor are cells that were
-// written anew.
+// No part of the file holds a replaced record or its ID, or cells that were written anew.
 func TestReplacedBytesAreGone(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 62))
@@ -184,7 +184,7 @@ func TestReplacedBytesAreGone(t *testing.T) {
 	}
 }
 
-// All are stored or none, and what is refused changes nothing.
+// All are stored or none, and a refused call changes nothing.
 func TestPutRefuses(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	good := randomRecords(rand.New(rand.NewPCG(1, 63)), 2)

@@ -65,9 +65,9 @@ func TestImportStoresWhatAppendDoes(t *testing.T) {
 	}
 }
 
-// Until it is committed, an import is seen by nobody: no reader, no deletion, no copy.
-// What is dropped, or left by a process that ended, leaves no trace, and its numbers
-// are given again.
+// Before it is committed, nobody sees an import: no reader, no deletion, no copy. An
+// import that is dropped, or left by a process that ended, leaves no trace, and its
+// numbers are given again.
 func TestUnfinishedImportsDoNotCount(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 32))
@@ -115,7 +115,7 @@ func TestUnfinishedImportsDoNotCount(t *testing.T) {
 	model.check(t, s)
 }
 
-// Deleting what a file brought does not make it another file.
+// Deleting the records of a file does not make it another file.
 func TestDigestsOutliveTheirRecords(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	_, err := importRecords(s, randomRecords(rand.New(rand.NewPCG(1, 33)), 1), full(3), Digest{1})

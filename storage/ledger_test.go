@@ -41,8 +41,8 @@ func TestPaidRoundWithoutCommitIsBurned(t *testing.T) {
 	}
 }
 
-// A public round costs nothing and is used all the same: rounds increase strictly
-// over both kinds, and a reopened ledger goes on above it.
+// A public round costs nothing but is used: rounds increase strictly over both kinds, and
+// a reopened ledger continues above it.
 func TestPublicRoundsAreUsedAndFree(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 10)
@@ -160,8 +160,8 @@ func TestTermsThatDifferAreNamed(t *testing.T) {
 	}
 }
 
-// Every kind of failed write poisons every later write, and leaves no debit
-// that is counted in memory alone.
+// Every kind of failed write poisons every later write, and leaves no debit that is
+// counted only in memory.
 func TestFailedWritePoisons(t *testing.T) {
 	m := gaussian(t, 1000)
 	large := make([]byte, 1<<20)
@@ -249,7 +249,7 @@ func TestFailedWritePoisons(t *testing.T) {
 	}
 }
 
-// What is refused later says what went wrong at first, and a full disk what to do.
+// A later refusal says what went wrong first, and if the disk is full it says what to do.
 func TestFailedWriteSaysWhy(t *testing.T) {
 	for cause, want := range map[error]string{
 		&os.PathError{Op: "write", Path: "node.db", Err: syscall.ENOSPC}: "the disk is full: free space, then start again; what was stored is there (storage: a write failed",
@@ -266,7 +266,7 @@ func TestFailedWriteSaysWhy(t *testing.T) {
 	}
 }
 
-// A refusal is no failed write.
+// A refusal is not a failed write.
 func TestRefusalsDoNotPoison(t *testing.T) {
 	s, l := open(t, newPath(t))
 	pay(t, l, 1, gaussian(t, 10), 1)
@@ -284,8 +284,8 @@ func TestRefusalsDoNotPoison(t *testing.T) {
 	pay(t, l, 2, gaussian(t, 10), 1)
 }
 
-// The owner looks and adds records while the door works; a cohort's closing
-// asks the ledger. None may wait for another for ever.
+// The owner looks and adds records while the door works, and the closing of a cohort asks
+// the ledger. None of them may wait for another for ever.
 func TestConcurrentUse(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 20)
@@ -334,7 +334,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// The owner is answered while a write waits for the disk, with what was on disk before.
+// The owner gets an answer while a write waits for the disk: what was on disk before.
 func TestWhatIsToldDoesNotWaitForTheDisk(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 10)

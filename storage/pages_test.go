@@ -12,8 +12,8 @@ import (
 	"p2pnode/internal/require"
 )
 
-// bbolt's own Check is the twin on sound files: whatever bbolt writes, however
-// its pages grow, split, merge and empty, passes both.
+// bbolt's own Check is the twin on sound files: whatever bbolt writes, and however its
+// pages grow, split, merge and become empty, both accept it.
 func TestSoundPagesPass(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 12))

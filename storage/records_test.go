@@ -135,7 +135,7 @@ func TestAppendRefusesAnEmptyCohortSize(t *testing.T) {
 	}
 }
 
-// The store's door: one record that the task does not admit keeps all of them out.
+// One record that the task does not admit keeps all records of a call out.
 func TestAppendRefusesWhatTheTaskDoesNotAdmit(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	for name, spoil := range map[string]func(*learner.Record){
@@ -156,7 +156,7 @@ func TestAppendRefusesWhatTheTaskDoesNotAdmit(t *testing.T) {
 	}
 }
 
-// A cohort keeps the time it was opened when its first record is deleted.
+// A cohort keeps the time at which it was opened when its first record is deleted.
 func TestCohortsCloseByAge(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	in := Intake{Admit: task().Admit, Size: 100, Age: time.Hour}

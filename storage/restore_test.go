@@ -47,8 +47,8 @@ func files(t testing.TB, path string) map[string]string {
 	return all
 }
 
-// No cohort of a restored copy pays again, whatever it paid after the copy was
-// made; rounds go on above those used since; later records pay.
+// No cohort of a restored copy pays again, no matter what it paid after the copy was
+// made. Rounds continue above those used since, and later records pay.
 func TestRestoreRetires(t *testing.T) {
 	path := newPath(t)
 	s, l := open(t, path)
@@ -234,7 +234,7 @@ func unchanged(t *testing.T, path string, before map[string]string) {
 	}
 }
 
-// A copy is of one moment, whatever is written while it is made.
+// A copy shows one moment, no matter what is written while it is made.
 func TestBackupWhileRunning(t *testing.T) {
 	s, l := open(t, newPath(t))
 	m := gaussian(t, 1000)

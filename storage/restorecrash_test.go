@@ -29,8 +29,8 @@ func restoreChild(path string) {
 	os.Exit(0)
 }
 
-// A process killed anywhere in a restore leaves what was there, the new database, or
-// one that asks to be restored again; and that works.
+// A process that is killed at any moment of a restore leaves what was there, the new
+// database, or a database that asks to be restored again; restoring it again works.
 func TestKilledRestore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 26))

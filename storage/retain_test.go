@@ -25,9 +25,9 @@ func expireAll(t *testing.T, s *Store, l Limits, counts *Counts, from learner.Se
 	}
 }
 
-// Records that come over days, are deleted and replaced, are kept as a twin says that
-// looks at each. What is counted stays right, slots stay, and no time is read but what
-// is given.
+// Records that arrive over days, and are deleted and replaced, are kept exactly as by a
+// twin that looks at each of them. The counts stay right, slots stay, and no time is read
+// except the one that is given.
 func TestExpireKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -87,8 +87,8 @@ func TestExpireKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// More than a transaction's worth goes in pieces; bytes are overwritten; an import under
-// way is not touched.
+// If more must go than one transaction erases, it goes in pieces. Bytes are overwritten,
+// and an import under way is not touched.
 func TestExpireInPieces(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, newPath(t))
@@ -121,8 +121,8 @@ func TestExpireInPieces(t *testing.T) {
 
 func errorOfCommit(_ learner.Seq, err error) error { return err }
 
-// Records of an earlier version, which kept the time of a cohort's first only, count as
-// new as the next one whose time is known.
+// Records of an earlier version, which stored only the time of a cohort's first record,
+// count as being as new as the next record whose time is known.
 func TestExpireOfUntoldTimes(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	r := rand.New(rand.NewPCG(1, 68))

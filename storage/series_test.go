@@ -11,7 +11,8 @@ import (
 
 func keepAll([]time.Time) []time.Time { return nil }
 
-// A series is in the order of its times, also after a restart; others are beside it.
+// A series is in the order of its times, also after a restart, and separate from other
+// series.
 func TestSeries(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	at := func(second int64) time.Time { return time.Unix(second, 0) }

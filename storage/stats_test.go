@@ -8,8 +8,8 @@ import (
 	"p2pnode/internal/require"
 )
 
-// Every release is one commit and one write of the anchor, and what records leave behind is
-// free space.
+// Every release is one commit and one write of the anchor, and deleted records leave free
+// space.
 func TestStats(t *testing.T) {
 	s, l := open(t, newPath(t))
 	before, err := s.Stats()

@@ -101,7 +101,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// What the operating system refuses says what to do, and is no damage.
+// An error of the operating system says what to do, and is not reported as damage.
 func TestReadOnlyMediumSaysWhatToDo(t *testing.T) {
 	s := &Store{path: newPath(t)}
 	for _, refused := range []error{syscall.EROFS, syscall.EACCES, syscall.EPERM} {

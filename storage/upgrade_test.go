@@ -19,7 +19,7 @@ import (
 	"p2pnode/learner"
 )
 
-// asBefore takes everything over as it is.
+// asBefore converts nothing.
 func asBefore() Recode {
 	return Recode{State: func(state []byte) ([]byte, error) { return state, nil }}
 }
@@ -36,8 +36,8 @@ func openUpgraded(t *testing.T, path string, r Recode) (*Store, *Ledger) {
 	return s, l
 }
 
-// release1Store is a store with so many records, number 3 deleted, that says that the
-// first release made it.
+// release1Store returns a store with a number of records, of which number 3 is deleted.
+// Its schema says that the first release made it.
 func release1Store(t *testing.T, records int) (path string, want []learner.Record) {
 	t.Helper()
 	path = newPath(t)
@@ -62,8 +62,8 @@ func doubled(x []float64) ([]float64, error) {
 	return x, nil
 }
 
-// Every record is taken over once, though the upgrade is interrupted, and everything
-// else stays as it is.
+// Every record is converted once, even if the upgrade is interrupted, and everything else
+// stays the same.
 func TestUpgradeGoesOnWhereItWasInterrupted(t *testing.T) {
 	const records = 2*recodeBatch + 1000
 	path, want := release1Store(t, records)
@@ -110,7 +110,7 @@ func TestUpgradeGoesOnWhereItWasInterrupted(t *testing.T) {
 	require.NoError(t, firstError(l.Verify()))
 }
 
-// What cannot be taken over is set aside, keeps its slot and can be deleted.
+// A record that cannot be converted is set aside, keeps its slot and can be deleted.
 func TestUpgradeSetsAside(t *testing.T) {
 	path, want := release1Store(t, 100)
 	s, _ := openUpgraded(t, path, Recode{State: asBefore().State, Features: func(x []float64) ([]float64, error) {
@@ -136,7 +136,7 @@ func TestUpgradeSetsAside(t *testing.T) {
 	}
 }
 
-// A state that cannot be taken over changes nothing, to the last byte of the file.
+// A state that cannot be converted changes nothing: every byte of the file stays.
 func TestUpgradeThatIsRefusedChangesNothing(t *testing.T) {
 	path, _ := release1Store(t, 100)
 	before, err := os.ReadFile(path)
@@ -156,8 +156,9 @@ func TestUpgradeThatIsRefusedChangesNothing(t *testing.T) {
 // keptBefore is the copy that an upgrade keeps.
 func keptBefore(path string) string { return path + beforeSchema + strconv.Itoa(schemaVersion) }
 
-// Before a file of any earlier schema is changed, it is kept as it was, to the last byte;
-// an upgrade that goes on after an interruption does not take the half for the whole.
+// Before a file of any earlier schema is changed, it is copied to the last byte. An
+// upgrade that continues after an interruption does not copy the half-converted file over
+// it.
 func TestUpgradeKeepsWhatWasThere(t *testing.T) {
 	t.Parallel()
 	first, _ := release1Store(t, recodeBatch+10)
@@ -186,8 +187,8 @@ func TestUpgradeKeepsWhatWasThere(t *testing.T) {
 	}
 }
 
-// The copy goes when it is a month old, is named among what still holds records, and
-// belongs to the database.
+// The copy is removed when it is a month old, is listed among the files that still hold
+// records, and belongs to the database.
 func TestWhatAnUpgradeKeptGoes(t *testing.T) {
 	t.Parallel()
 	path, _ := release1Store(t, 10)
@@ -228,7 +229,8 @@ func TestLaterSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// Restoring a copy of an earlier schema keeps the copy where it is and no second one.
+// Restoring a copy of an earlier schema leaves the copy where it is and makes no second
+// one.
 func TestRestoreOfAnEarlierSchema(t *testing.T) {
 	t.Parallel()
 	to := newPath(t)

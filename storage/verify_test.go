@@ -12,7 +12,7 @@ import (
 	"p2pnode/privacy"
 )
 
-// Verify reads the disk: what was changed under an open ledger is found.
+// Verify reads the disk: it finds what was changed under an open ledger.
 func TestVerifyNoticesChanges(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -55,7 +55,7 @@ func TestVerifyNoticesChanges(t *testing.T) {
 	}
 }
 
-// An anchor that was cut before the start is noticed too, and a payment mends it.
+// An anchor that was cut before the start is noticed too, and a payment repairs it.
 func TestCutAnchorIsNoticed(t *testing.T) {
 	for rounds := range uint64(3) { // so that each slot is the newest once
 		s, l := open(t, newPath(t))
@@ -116,7 +116,7 @@ func TestLinesTellTheLedger(t *testing.T) {
 	}
 }
 
-// An export says what its costs are, and names a plan by its hash.
+// An export says what its costs mean, and names a plan by its hash.
 func TestLineTerms(t *testing.T) {
 	plan := lineTerms(privacy.Terms{Budget: budget, Dimension: dim, Accounting: privacy.CommittedPlan, Plan: [32]byte{0xab}})
 	if plan.Cost != "the number of the step of the plan" || len(plan.Plan) != 64 || plan.Plan[:4] != "ab00" {
@@ -129,7 +129,7 @@ func TestLineTerms(t *testing.T) {
 	}
 }
 
-// The ledger of other terms keeps all of them.
+// A ledger with other terms keeps all of them.
 func TestOtherTermsSurvive(t *testing.T) {
 	for _, want := range []privacy.Terms{
 		terms,

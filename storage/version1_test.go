@@ -76,7 +76,7 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	}
 }
 
-// Terms that version 1 knew are written as it wrote them.
+// Terms that version 1 knew are written as version 1 wrote them.
 func TestVersion1Entries(t *testing.T) {
 	path := version1(t).put(t)
 	_, l := open(t, path)
