@@ -21,8 +21,8 @@ func groupRecords(random *rand.Rand, group, m int) []learner.Record {
 	return out
 }
 
-// Nodes that know nothing of each other but what they release find their own group: all edges that are left join two of one group, and each node has
-// as many as it seeks.
+// Nodes that know nothing of each other except what they release find their own group: in
+// the end every edge joins two nodes of one group, and each node has as many as it seeks.
 func TestGroupsFindEachOther(t *testing.T) {
 	t.Parallel()
 	count, degree := 8, 2

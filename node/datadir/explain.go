@@ -26,7 +26,7 @@ type Explanation struct {
 	Releases *ExplainedReleases `json:"releases"` // nil: there are none
 	Sums     *ExplainedSums     `json:"sums"`     // nil: there are none
 
-	// The following hold for each record, for its whole life. Unbounded means that
+	// The fields below hold for each record, for its whole life. Unbounded means that
 	// nothing is promised.
 	Epsilon    float64            `json:"epsilon"`
 	Delta      float64            `json:"delta"`

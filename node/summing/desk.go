@@ -68,7 +68,7 @@ type part struct {
 	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first
 }
 
-// NewDesk makes a desk. Its [Desk.Service] belongs into the configuration of the gossip
+// NewDesk makes a desk. Its [Desk.Service] belongs in the configuration of the gossip
 // that [Desk.Use] takes.
 func NewDesk(c Config) *Desk {
 	for _, d := range []struct {
