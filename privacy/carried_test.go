@@ -136,3 +136,30 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+// Only the ratio of a distance to the clip counts: vectors ten times as far apart, with ten
+// times the clip, have the same noise in units of the clip.
+func TestShiftIsInUnitsOfTheClip(t *testing.T) {
+	for _, c := range []struct{ clip, distance, want float64 }{{1, 0.5, 0.5}, {10, 5, 0.5}, {0.25, 3, 12}, {4, 0, 2}} {
+		d := Design{Clip: c.clip}
+		if got := d.shift(stretch{noise: 1, count: 1, distance: c.distance}); got != c.want {
+			t.Errorf("clip %v, distance %v: %v, want %v", c.clip, c.distance, got, c.want)
+		}
+	}
+}
+
+// Gaussian releases of whole vectors add up as squares, for terms of just their dimension
+// too.
+func TestGaussianVectorsAreOneGroup(t *testing.T) {
+	const dim = 7
+	wide := func(sigma float64) Mechanism { return must(t)(mustGaussian(t, 1, sigma).Bounded(0.5, dim)) }
+	s := NewSchedule(Step{wide(3), 2}, Step{wide(5), 2})
+	for _, d := range []int{dim, dim + 1} {
+		if groups, err := s.groups(d); err != nil || len(groups) != 1 || groups[0].Count != 1 {
+			t.Errorf("at dimension %d: %d groups, %v", d, len(groups), err)
+		}
+	}
+	if groups, err := s.groups(dim - 1); err == nil {
+		t.Errorf("at a smaller dimension: %d groups and no error", len(groups))
+	}
+}
