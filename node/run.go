@@ -97,19 +97,7 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	parts, partsCtx := errgroup.WithContext(run)
-	parts.Go(func() error { return s.gossip.Run(partsCtx) })
-	parts.Go(func() error { return s.hood.keeper.Run(partsCtx) })
-	parts.Go(func() error { return s.hood.run(partsCtx) })
-	parts.Go(func() error { return s.discovery.Run(partsCtx) })
-	parts.Go(func() error { return n.sum(partsCtx, s.desk) })
-	parts.Go(func() error { return s.reach.Run(partsCtx, h) })
-	if n.files.Config.Relay {
-		parts.Go(func() error { return n.relay(partsCtx, h) })
-	}
-	parts.Go(func() error { return n.book.Watch(partsCtx, h, s.hood.identified) })
-	parts.Go(func() error { n.surroundings.Interfaces.Watch(partsCtx); return nil })
-	parts.Go(func() error { n.surroundings.Interfaces.Follow(partsCtx, s.refresh); return nil })
-	parts.Go(func() error { return n.private.Run(partsCtx, h, s.hood.expel) })
+	n.start(partsCtx, parts, h, s)
 	parts.Go(func() error {
 		defer cancel()
 		defer close(s.ended)
@@ -121,8 +109,24 @@ func (n *Node) takePart(ctx context.Context) (err error) {
 	return parts.Wait()
 }
 
+// start starts the parts of a session that run beside its loop.
+func (n *Node) start(ctx context.Context, parts *errgroup.Group, h host.Host, s *session) {
+	parts.Go(func() error { return s.gossip.Run(ctx) })
+	parts.Go(func() error { return s.hood.keeper.Run(ctx) })
+	parts.Go(func() error { return s.hood.run(ctx) })
+	parts.Go(func() error { return s.discovery.Run(ctx) })
+	parts.Go(func() error { return n.sum(ctx, s.desk) })
+	parts.Go(func() error { return s.reach.Run(ctx, h) })
+	if n.files.Config.Relay {
+		parts.Go(func() error { return n.relay(ctx, h) })
+	}
+	parts.Go(func() error { return n.book.Watch(ctx, h, s.hood.identified) })
+	parts.Go(func() error { n.surroundings.Interfaces.Watch(ctx); return nil })
+	parts.Go(func() error { n.surroundings.Interfaces.Follow(ctx, s.refresh); return nil })
+	parts.Go(func() error { return n.private.Run(ctx, h, s.hood.expel) })
+}
+
 func (n *Node) newSession(h host.Host) (*session, error) {
-	t := n.files.Task
 	past := newHistory(n.ledger)
 	signer := gossip.NewSigner(n.files.Key, n.network)
 	choices, err := n.source()
@@ -138,27 +142,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	if s.desk, err = n.newDesk(func(ctx context.Context, who peer.ID) { s.discovery.Find(ctx, who) }); err != nil {
 		return nil, err
 	}
-	g, err := gossip.New(h, gossip.Config{
-		Network: n.network,
-		Signer:  signer,
-		Rules:   t.Messages(gossip.ID(n.self)),
-		Depth:   t.Depth(),
-		Pulse:   n.power().Heartbeat,
-		Vector:  publicVector(t),
-		OnEdge:  hood.answer,
-		Member:  n.private.Member,
-		Service: s.service(),
-		Files:   n.handout.open,
-		OnReject: func(r gossip.Reason) {
-			n.diary.Gather(api.Event{Kind: api.EventRejected, Text: "messages rejected that no honest node would have sent", Rejected: map[string]uint64{r.String(): 1}})
-		},
-		OnRefuse: n.tellRefused,
-		OnEvidence: func(e gossip.Evidence) {
-			n.tellEvidence(e)
-			hood.shun()
-		},
-		Logger: logs.For(n.log, logs.Gossip),
-	})
+	g, err := gossip.New(h, n.gossipConfig(signer, s))
 	if err != nil {
 		return nil, err
 	}
@@ -168,13 +152,47 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 		return nil, errors.Join(err, abandon(g.Run))
 	}
 	s.discovery = look
-	s.loop = &loop{
+	s.loop = n.newLoop(past, signer, s)
+	if s.desk != nil {
+		s.desk.Use(g)
+	}
+	return s, nil
+}
+
+// gossipConfig returns how a session's models and messages are exchanged.
+func (n *Node) gossipConfig(signer *gossip.Signer, s *session) gossip.Config {
+	return gossip.Config{
+		Network: n.network,
+		Signer:  signer,
+		Rules:   n.files.Task.Messages(gossip.ID(n.self)),
+		Depth:   n.files.Task.Depth(),
+		Pulse:   n.power().Heartbeat,
+		Vector:  publicVector(n.files.Task),
+		OnEdge:  s.hood.answer,
+		Member:  n.private.Member,
+		Service: s.service(),
+		Files:   n.handout.open,
+		OnReject: func(r gossip.Reason) {
+			n.diary.Gather(api.Event{Kind: api.EventRejected, Text: "messages rejected that no honest node would have sent", Rejected: map[string]uint64{r.String(): 1}})
+		},
+		OnRefuse: n.tellRefused,
+		OnEvidence: func(e gossip.Evidence) {
+			n.tellEvidence(e)
+			s.hood.shun()
+		},
+		Logger: logs.For(n.log, logs.Gossip),
+	}
+}
+
+// newLoop returns the loop of a session that has its gossip and its neighbourhood.
+func (n *Node) newLoop(past *history, signer *gossip.Signer, s *session) *loop {
+	return &loop{
 		door:    newDoor(n.ledger, &n.files.Config),
 		history: past,
 		signer:  signer,
-		gossip:  g,
+		gossip:  s.gossip,
 		network: n.network,
-		hood:    hood,
+		hood:    s.hood,
 		log:     n.log,
 		diary:   n.diary,
 		start:   time.Now(),
@@ -185,10 +203,6 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 
 		outgoing: make(chan outgoing, maxOutgoing),
 	}
-	if s.desk != nil {
-		s.desk.Use(g)
-	}
-	return s, nil
 }
 
 // abandon ends what was begun for parts that will not run.

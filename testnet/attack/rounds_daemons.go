@@ -78,40 +78,7 @@ func paced(name string, attack func(ctx context.Context, s *stranger, outs []*sh
 		if calm.gained() == 0 {
 			return nil, errors.New("attack: the honest daemons do not go on in rounds, before any attack")
 		}
-		all, err := f.strangers(liars, liars)
-		if err != nil {
-			return nil, err
-		}
-		attacking, stop := context.WithCancel(ctx)
-		defer stop()
-		ended, standing := make(chan struct{}), make(chan struct{}, liars)
-		go func() {
-			defer close(ended)
-			each(attacking, all, func(_ int, s *stranger) {
-				var outs []*shout
-				for _, p := range f.honest {
-					if out, err := s.befriend(attacking, p); err == nil {
-						outs = append(outs, out)
-					}
-				}
-				standing <- struct{}{}
-				attack(attacking, s, outs)
-			})
-		}()
-		f.Say(fmt.Sprintf("%d liars become neighbours of all", liars))
-		limited, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		for range liars {
-			select {
-			case <-standing:
-			case <-limited.Done():
-				return nil, errors.Join(context.Cause(ctx), errors.New("attack: nobody accepts the liars as neighbours"))
-			}
-		}
-		f.Say(fmt.Sprintf("%v of the attack", length))
-		during, err := f.walk(ctx, length)
-		stop()
-		<-ended
+		during, err := f.walkAmongLiars(ctx, liars, length, attack)
 		if err != nil {
 			return nil, err
 		}
@@ -123,6 +90,46 @@ func paced(name string, attack func(ctx context.Context, s *stranger, outs []*sh
 			atLeast("6 slowed: "+name, pace, allowedPace, "of the pace before"),
 		}, nil
 	}
+}
+
+// walkAmongLiars lets liars become neighbours of all honest daemons, attack, and end with
+// the walk.
+func (f *field) walkAmongLiars(ctx context.Context, liars int, length time.Duration, attack func(ctx context.Context, s *stranger, outs []*shout)) (walk, error) {
+	all, err := f.strangers(liars, liars)
+	if err != nil {
+		return walk{}, err
+	}
+	attacking, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, standing := make(chan struct{}), make(chan struct{}, liars)
+	go func() {
+		defer close(ended)
+		each(attacking, all, func(_ int, s *stranger) {
+			var outs []*shout
+			for _, p := range f.honest {
+				if out, err := s.befriend(attacking, p); err == nil {
+					outs = append(outs, out)
+				}
+			}
+			standing <- struct{}{}
+			attack(attacking, s, outs)
+		})
+	}()
+	f.Say(fmt.Sprintf("%d liars become neighbours of all", liars))
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for range liars {
+		select {
+		case <-standing:
+		case <-limited.Done():
+			return walk{}, errors.Join(context.Cause(ctx), errors.New("attack: nobody accepts the liars as neighbours"))
+		}
+	}
+	f.Say(fmt.Sprintf("%v of the attack", length))
+	during, err := f.walk(ctx, length)
+	stop()
+	<-ended
+	return during, err
 }
 
 // walk is how daemons advance in rounds.

@@ -22,26 +22,13 @@ type line struct {
 // resolve gives each series its colour, its shape and its dashes.
 func resolve(c *Chart) []line {
 	lines := make([]line, len(c.Series))
-	colours := make([]Colour, len(c.Series)) // colours given so far
-	next, levels, published, joined := Auto, 0, 0, 0
+	colours := c.colours()
+	levels, published, joined := 0, 0, 0
 	for i := range c.Series {
 		s := &c.Series[i]
-		kin := c.kin(i)
-		colour := s.Colour
-		if colour == Auto && kin >= 0 && !c.taken(i, colours[kin], colours) {
-			colour = colours[kin]
-		}
-		if colour == Auto && s.Style == Level {
-			colour = Grey
-		}
-		if colour == Auto {
-			next = next%Sky + 1
-			colour = next
-		}
-		colours[i] = colour
 		l := line{Series: s, chart: c, entry: s.Name}
-		l.stroke = draw.LineStyle{Color: light(int(colour)), Width: 1.6}
-		l.mark = draw.GlyphStyle{Color: light(int(colour)), Radius: 2.6, Shape: shapes()[joined%len(shapes())]}
+		l.stroke = draw.LineStyle{Color: light(int(colours[i])), Width: 1.6}
+		l.mark = draw.GlyphStyle{Color: light(int(colours[i])), Radius: 2.6, Shape: shapes()[joined%len(shapes())]}
 		if s.Style != Level && s.Style != Published && s.Style != Crowd {
 			joined++
 		}
@@ -55,7 +42,7 @@ func resolve(c *Chart) []line {
 		case Published:
 			l.stroke.Width = 0
 			l.mark.Shape, l.mark.Radius = hollows()[published%len(hollows())], 3.4
-			if kin >= 0 {
+			if kin := c.kin(i); kin >= 0 {
 				l.mark.Shape = hollows()[0]
 				l.entry = strings.TrimPrefix(s.Name, c.Series[kin].Name+", ")
 			} else {
@@ -76,6 +63,29 @@ func resolve(c *Chart) []line {
 	}
 	apart(c, lines)
 	return lines
+}
+
+// colours returns the colour of each series: its own, that of the series it belongs to,
+// grey for a level, or the next one.
+func (c *Chart) colours() []Colour {
+	given := make([]Colour, len(c.Series))
+	next := Auto
+	for i := range c.Series {
+		s := &c.Series[i]
+		colour := s.Colour
+		if kin := c.kin(i); colour == Auto && kin >= 0 && !c.taken(i, given[kin], given) {
+			colour = given[kin]
+		}
+		if colour == Auto && s.Style == Level {
+			colour = Grey
+		}
+		if colour == Auto {
+			next = next%Sky + 1
+			colour = next
+		}
+		given[i] = colour
+	}
+	return given
 }
 
 // kin is the number of an earlier series of another style whose name that of series i
