@@ -79,7 +79,7 @@ func signedBy(network string, author peer.ID, w Witness) bool {
 // is safe for concurrent use.
 type evidence struct {
 	mu      sync.Mutex
-	against map[peer.ID]proven
+	against map[peer.ID]*proven
 	turn    uint64    // number of pieces kept so far
 	checked int       // pieces about strangers checked since that time
 	since   time.Time // begin of the present window
@@ -109,10 +109,10 @@ func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 		return false
 	}
 	if e.against == nil {
-		e.against = make(map[peer.ID]proven)
+		e.against = make(map[peer.ID]*proven)
 	}
 	e.turn++
-	e.against[piece.Author] = proven{piece, heard, e.turn}
+	e.against[piece.Author] = &proven{piece, heard, e.turn}
 	if len(e.against) > maxEvidence {
 		list := e.sorted()
 		delete(e.against, list[len(list)-1].Author)
@@ -122,8 +122,8 @@ func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 
 // sorted returns the pieces: first those about authors that this node has heard, each
 // part with the newest first. The caller holds e.mu.
-func (e *evidence) sorted() []proven {
-	return slices.SortedFunc(maps.Values(e.against), func(a, b proven) int {
+func (e *evidence) sorted() []*proven {
+	return slices.SortedFunc(maps.Values(e.against), func(a, b *proven) int {
 		if a.heard != b.heard {
 			if a.heard {
 				return -1
@@ -174,7 +174,7 @@ func (e *evidence) worth(author peer.ID, heard bool, now time.Time) bool {
 func (g *Gossip) Evidence() []Evidence {
 	g.evidence.mu.Lock()
 	defer g.evidence.mu.Unlock()
-	kept := slices.SortedFunc(maps.Values(g.evidence.against), func(a, b proven) int { return cmp.Compare(a.turn, b.turn) })
+	kept := slices.SortedFunc(maps.Values(g.evidence.against), func(a, b *proven) int { return cmp.Compare(a.turn, b.turn) })
 	out := make([]Evidence, len(kept))
 	for i, p := range kept {
 		out[i] = p.Evidence

@@ -112,7 +112,7 @@ func (o *offenders) score(p peer.ID) float64 {
 	return o.table.Score(p, time.Now())
 }
 
-// Held returns the offences held against peers now, refused peers first. No peer is
+// Held returns the offences held against peers now, in order of their IDs. No peer is
 // blamed for what it only passed on.
 func (g *Gossip) Held() []reputation.Held {
 	g.offenders.mu.Lock()

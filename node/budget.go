@@ -1,8 +1,8 @@
 package node
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"p2pnode/node/api"
@@ -118,16 +118,15 @@ func (n *Node) cohorts() ([]api.CohortBudget, error) {
 	}
 	retired := n.ledger.Retired()
 	out := make([]api.CohortBudget, 0, len(slots))
-	for c, m := range slots {
+	for _, c := range slices.Sorted(maps.Keys(slots)) {
 		s := spending[c]
-		k := api.CohortBudget{Cohort: c, Records: m, Releases: s.Releases, Sums: s.Sums, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
+		k := api.CohortBudget{Cohort: c, Records: slots[c], Releases: s.Releases, Sums: s.Sums, Spent: s.Share, AtLeast: s.Share, Retired: c <= retired}
 		if k.Retired {
 			k.Spent = 1
 		}
 		k.Left, k.Next = n.left(c)
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b api.CohortBudget) int { return cmp.Compare(a.Cohort, b.Cohort) })
 	return out, nil
 }
 

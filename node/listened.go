@@ -35,26 +35,31 @@ const (
 func (a *audience) note(now time.Time, edges []learner.Edge) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	list := make(map[string]api.Listener, len(a.heard.Listeners)+len(edges))
+	list := make(map[string]*api.Listener, len(a.heard.Listeners)+len(edges))
 	for _, l := range a.heard.Listeners {
-		list[l.Peer] = l
+		list[l.Peer] = &l
 	}
 	for _, e := range edges {
 		if !e.Live {
 			continue
 		}
-		l, before := list[string(e.Peer)]
-		if !before {
-			l.Peer, l.First = string(e.Peer), now.Unix()
+		l := list[string(e.Peer)]
+		if l == nil {
+			l = &api.Listener{Peer: string(e.Peer), First: now.Unix()}
+			list[l.Peer] = l
 		}
 		l.Last, l.Releases = now.Unix(), l.Releases+1
-		list[l.Peer] = l
 	}
-	kept := slices.SortedFunc(maps.Values(list), func(x, y api.Listener) int {
+	latest := slices.SortedFunc(maps.Values(list), func(x, y *api.Listener) int {
 		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(x.Peer, y.Peer))
 	})
-	kept = slices.Clip(kept[:min(len(kept), maxListeners)])
-	slices.SortFunc(kept, func(x, y api.Listener) int { return cmp.Compare(x.Peer, y.Peer) })
+	for _, l := range latest[min(len(latest), maxListeners):] {
+		delete(list, l.Peer)
+	}
+	kept := make([]api.Listener, 0, len(list))
+	for _, p := range slices.Sorted(maps.Keys(list)) {
+		kept = append(kept, *list[p])
+	}
 	recent := append(slices.Clone(a.heard.Releases), now.Unix())
 	a.heard = listened{kept, recent[max(0, len(recent)-maxDaily):]}
 }

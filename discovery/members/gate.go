@@ -1,7 +1,6 @@
 package members
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -118,6 +117,6 @@ func (r *refusals) all() []Refusal {
 	defer r.mu.Unlock()
 	r.expire(time.Now())
 	out := slices.Clone(r.list)
-	slices.SortFunc(out, func(a, b Refusal) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Peer, b.Peer)) })
+	slices.Reverse(out)
 	return out
 }

@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -77,12 +76,11 @@ func (r *Reach) Report() Report {
 	}
 	report.Router = router != nil && router.HasDiscoveredNAT()
 	report.Addresses = r.addresses(h)
-	for _, p := range h.Network().Peers() {
+	for _, p := range slices.Sorted(slices.Values(h.Network().Peers())) {
 		if conns := h.Network().ConnsToPeer(p); len(conns) > 0 {
 			report.Links = append(report.Links, r.link(p, conns))
 		}
 	}
-	slices.SortFunc(report.Links, func(a, b Link) int { return cmp.Compare(a.Peer, b.Peer) })
 	r.mu.Lock()
 	report.ClockBehind = behind(slices.Collect(maps.Values(r.ahead)))
 	r.mu.Unlock()

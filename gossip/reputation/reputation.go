@@ -9,7 +9,7 @@
 package reputation
 
 import (
-	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -176,10 +176,10 @@ type Held struct {
 	Counts  [Kinds]uint64 // what it did beyond its allowances since then
 }
 
-// All lists the peers with offences, first the refused ones, then those with the most
-// strikes.
+// All lists the peers with offences, in order of their IDs.
 func (t *Table) All(now time.Time) (list []Held) {
-	for p, r := range t.peers {
+	for _, p := range slices.Sorted(maps.Keys(t.peers)) {
+		r := t.peers[p]
 		r.settle(&t.allowed, now)
 		if r.strikes == 0 {
 			continue
@@ -193,14 +193,5 @@ func (t *Table) All(now time.Time) (list []Held) {
 		}
 		list = append(list, h)
 	}
-	slices.SortFunc(list, func(a, b Held) int {
-		if a.Refused != b.Refused {
-			if a.Refused {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.Strikes, a.Strikes), cmp.Compare(a.Peer, b.Peer))
-	})
 	return list
 }
