@@ -118,10 +118,11 @@ func encoding(start []byte) error {
 	return nil
 }
 
+const separators = ",;\t"
+
 // separator returns the sign that the first line has most of outside of quotation marks.
 func separator(start []byte) rune {
 	var count [3]int
-	const separators = ",;\t"
 	quoted := false
 	for _, c := range start {
 		if c == '"' {
@@ -200,7 +201,7 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 		} else if err == io.EOF {
 			return nil
 		} else {
-			err = t.noRow(line, len(cells), err, bad)
+			err = t.noRow(line, cells, err, bad)
 		}
 		if err != nil {
 			return err
@@ -221,7 +222,7 @@ func (t *Reader) Line(text string) ([]string, error) {
 	case err != nil:
 		return nil, errLineQuote
 	case len(cells) != len(t.Columns):
-		return nil, t.wrongCount(len(cells))
+		return nil, t.wrongCount(cells)
 	}
 	return cells, nil
 }
@@ -230,7 +231,7 @@ var errLineQuote = errors.New("a quotation mark is not closed or out of place; i
 
 // noRow tells bad why the line after the last row is not a row, or returns why reading
 // ends.
-func (t *Reader) noRow(last, cells int, err error, bad func(line int, reason error)) error {
+func (t *Reader) noRow(last int, cells []string, err error, bad func(line int, reason error)) error {
 	if t.limit.err == errLong {
 		return &LineError{last + 1, errLong} // or after the lines of the last row
 	} else if t.limit.err != nil {
@@ -251,15 +252,21 @@ func (t *Reader) noRow(last, cells int, err error, bad func(line int, reason err
 }
 
 // wrongCount returns the error of a row with too few or too many cells.
-func (t *Reader) wrongCount(cells int) error {
-	if cells > len(t.Columns) {
-		return fmt.Errorf("%d cells, but the header names %d columns; quote cells that hold a %s", cells, len(t.Columns), t.comma())
+func (t *Reader) wrongCount(cells []string) error {
+	if len(cells) > len(t.Columns) {
+		return fmt.Errorf("%d cells, but the header names %d columns; quote cells that hold a %s", len(cells), len(t.Columns), called(t.Comma))
 	}
-	return fmt.Errorf("%d of %d cells: column %q is the first without one", cells, len(t.Columns), t.Columns[cells])
+	for _, sign := range separators {
+		// Of two columns, the one cell may be a number with a decimal comma.
+		if len(cells) == 1 && len(t.Columns) > 2 && strings.Count(cells[0], string(sign)) == len(t.Columns)-1 {
+			return fmt.Errorf("cells are separated by a %s here, and names in the header by a %s; take the same sign for both", called(sign), called(t.Comma))
+		}
+	}
+	return fmt.Errorf("%d of %d cells: column %q is the first without one", len(cells), len(t.Columns), t.Columns[len(cells)])
 }
 
-func (t *Reader) comma() string {
-	return map[rune]string{',': "comma", ';': "semicolon", '\t': "tab"}[t.Comma]
+func called(separator rune) string {
+	return map[rune]string{',': "comma", ';': "semicolon", '\t': "tab"}[separator]
 }
 
 // explain says what the reader found at the position of an error.

@@ -3,11 +3,11 @@ package node
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/csvfile"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 )
@@ -49,7 +49,7 @@ func (n *Node) encodeAsked(row map[string]string) (learner.Record, error) {
 	t := n.files.Task
 	for name := range row {
 		if !t.Reads(name) {
-			return learner.Record{}, fmt.Errorf("column %q is none of the task's: %s", name, strings.Join(t.Columns(), ", "))
+			return learner.Record{}, fmt.Errorf("column %q is none of the task's: %s%s", name, csvfile.Enumerate(t.Columns(), ", "), csvfile.Meant(name, t.Columns()))
 		}
 	}
 	return t.EncodeFeatures(func(name string) (string, bool) {

@@ -76,7 +76,7 @@ func hasID(rows *rowfile.Reader, id string) error {
 	if id == "" || rows.Columns == nil || slices.Contains(rows.Columns, id) {
 		return nil
 	}
-	return fmt.Errorf("the header has no column %q, which should say which record a line is", id)
+	return fmt.Errorf("the header has no column %q, which should say which record a line is%s", id, csvfile.Meant(id, rows.Columns))
 }
 
 // arrivalOf returns the record of a row, with the ID in the named column; "" means that
@@ -106,7 +106,26 @@ func encodeRow(t *learner.Task, row *rowfile.Row) (learner.Record, error) {
 		wrong = cmp.Or(wrong, err)
 		return text, found
 	})
+	if err != nil {
+		wrong = cmp.Or(wrong, Complete(t, row, t.Columns()))
+	}
 	return record, cmp.Or(wrong, err)
+}
+
+// Complete returns an error unless a row has these columns of the task, as far as it must:
+// the row of one line of JSON, since those of CSV have what their header has. It says what
+// the row may call the missing one.
+func Complete(t *learner.Task, row *rowfile.Row, columns []string) error {
+	names := row.Columns()
+	missing := lacking(names, t, columns)
+	if missing == nil {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(names), t.Reads)
+	if near := csvfile.Near(missing[0], others); near != "" {
+		return fmt.Errorf("column %q is missing, but there is %q", missing[0], near)
+	}
+	return fmt.Errorf("column %q is missing", missing[0])
 }
 
 func addBad(r *api.ImportReport, line int, reason error) {
@@ -118,13 +137,30 @@ func addBad(r *api.ImportReport, line int, reason error) {
 
 // hasColumns returns an error unless all of these columns of the task are there.
 func hasColumns(there []string, t *learner.Task, columns []string) error {
+	missing := lacking(there, t, columns)
+	for _, f := range t.Features {
+		// The column of a key may be missing, but not because of a capital or a space.
+		if f.Kind == "key" && slices.ContainsFunc(there, func(name string) bool { return name != f.Name && csvfile.Same(name, f.Name) }) &&
+			!slices.Contains(there, f.Name) && slices.Contains(columns, f.Name) {
+			missing = append(missing, f.Name)
+		}
+	}
+	if missing != nil {
+		return csvfile.Lacking(there, missing, fmt.Sprintf("task %q", t.Name), columns)
+	}
+	return nil
+}
+
+// lacking lists which of these columns of the task a row must have are not there.
+func lacking(there []string, t *learner.Task, columns []string) (missing []string) {
 	known := make(map[string]bool, len(there))
 	for _, name := range there {
 		known[name] = true
 	}
-	name, lacks := t.Lacks(columns, func(column string) bool { return known[column] })
-	if !lacks {
-		return nil
+	for _, column := range columns {
+		if name, lacks := t.Lacks([]string{column}, func(column string) bool { return known[column] }); lacks {
+			missing = append(missing, name)
+		}
 	}
-	return fmt.Errorf("the header has no column %q; task %q wants the columns %s", name, t.Name, strings.Join(columns, ","))
+	return missing
 }

@@ -41,7 +41,8 @@ func TestReadRows(t *testing.T) {
 		"bad JSON": {"{\"a\":1,\"b\":{},\"y\":2}\n{\"a\":1,\"y\":2}\n{\"a\":1\n{\"a\":true,\"b\":0,\"y\":2}\n{\"a\":1,\"b\":0,\"y\":2}", 1, []api.BadLine{
 			{Line: 1, Reason: `column "b" holds an object; write its values as columns of their own`}, {Line: 2, Reason: `column "b" is missing`},
 			{Line: 3, Reason: "is not one whole JSON object, as {\"name\": 1}; write one on each line"}, {Line: 4, Reason: `column "a": "true" is not a finite number`}}},
-		"quoted lines": {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []api.BadLine{{Line: 4, Reason: `column "y": "x" is not a finite number`}}},
+		"JSON misspelt": {"{\"A\":1,\"b\":2,\"y\":2}\n", 0, []api.BadLine{{Line: 1, Reason: `column "a" is missing, but there is "A"`}}},
+		"quoted lines":  {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []api.BadLine{{Line: 4, Reason: `column "y": "x" is not a finite number`}}},
 	} {
 		records, report, err := readAll(c.text)
 		if err != nil {
@@ -182,5 +183,17 @@ func TestPredictOffline(t *testing.T) {
 	}
 	if c != nil && held != c.HeldOut {
 		t.Errorf("%d records held out, %d measured", held, c.HeldOut)
+	}
+}
+
+// The column of a key may be missing, but not by a capital or a sign.
+func TestMisspeltKey(t *testing.T) {
+	task := lineTask()
+	task.Features = append(task.Features, learner.Feature{Name: "thing", Kind: "key"})
+	for header, fine := range map[string]bool{"a,b,y": true, "a,b,things,y": true, "thing,THING,a,b,y": true, "a,b,THING,y": false} {
+		_, err := OpenRows(strings.NewReader(header+"\n"), task, task.Columns())
+		if (err == nil) != fine || !fine && !strings.Contains(err.Error(), `no column "thing" (but "THING");`) {
+			t.Errorf("%s: %v", header, err)
+		}
 	}
 }

@@ -161,12 +161,15 @@ func newReader(name, file string, t *learner.Task) *reader {
 	}
 }
 
-// needs returns an error if the file lacks a column that the task reads.
-func (r *reader) needs(has func(column string) bool) error {
-	if c, lacks := r.set.Task.Lacks(r.set.Columns, has); lacks {
-		return fmt.Errorf("testnet: %s has no column %q, which the task %q reads", r.bad.File, c, r.set.Task.Name)
+// needs returns an error if the file, whose columns have names, lacks one that the task
+// reads.
+func (r *reader) needs(has func(column string) bool, names []string) error {
+	c, lacks := r.set.Task.Lacks(r.set.Columns, has)
+	if !lacks {
+		return nil
 	}
-	return nil
+	others := slices.DeleteFunc(slices.Clone(names), r.set.Task.Reads)
+	return fmt.Errorf("testnet: %s has no column %q, which the task %q reads%s", r.bad.File, c, r.set.Task.Name, csvfile.Meant(c, others))
 }
 
 // cells finds the cells of a row of a table by their columns.

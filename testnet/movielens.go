@@ -87,7 +87,7 @@ func ReadMovieLens(files fs.FS, name string, t *learner.Task) (*Dataset, error) 
 	}
 	people := newReader(name, "ratings.csv", t)
 	people.set.Catalogue, people.set.CatalogueFile = catalogue, content.Bytes()
-	if err := people.needs(movieHas); err != nil {
+	if err := people.needs(movieHas, nil); err != nil {
 		return nil, err
 	}
 	err = eachOf(files, "ratings.csv", io.Discard, []string{"userId", movieColumn, ratingColumn}, &people.bad, func(line int, c []string) {
@@ -240,7 +240,7 @@ func Read100K(files fs.FS, ratings string, t *learner.Task) (*Dataset, error) {
 	defer f.Close()
 	people := newReader("", ratings, t)
 	people.set.Catalogue, people.set.CatalogueFile = catalogue, content
-	if err := people.needs(movieHas); err != nil {
+	if err := people.needs(movieHas, nil); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()

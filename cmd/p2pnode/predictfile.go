@@ -91,9 +91,10 @@ func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *option
 	go func() {
 		defer close(items)
 		read := itemReader{
-			cell:  func(row *rowfile.Row, column string) (string, bool, error) { return node.Cell(t, row, column) },
-			reads: func(column string) bool { return column != t.Target.Name && t.Reads(column) },
-			known: make(map[string]bool),
+			cell:     func(row *rowfile.Row, column string) (string, bool, error) { return node.Cell(t, row, column) },
+			reads:    func(column string) bool { return column != t.Target.Name && t.Reads(column) },
+			complete: func(row *rowfile.Row) error { return node.Complete(t, row, columns) },
+			known:    make(map[string]bool),
 		}
 		ended <- read.all(ctx, rows, items)
 	}()
@@ -133,9 +134,10 @@ const (
 
 // itemReader reads the rows of a file.
 type itemReader struct {
-	cell  func(row *rowfile.Row, column string) (string, bool, error)
-	reads func(column string) bool // whether the task reads a column
-	known map[string]bool          // remembered results of reads
+	cell     func(row *rowfile.Row, column string) (string, bool, error)
+	reads    func(column string) bool     // whether the task reads a column
+	complete func(row *rowfile.Row) error // nil if it has what the task reads
+	known    map[string]bool              // remembered results of reads
 }
 
 // all sends every line until the file or ctx ends.
@@ -167,6 +169,11 @@ func (r *itemReader) item(row rowfile.Row) item {
 			return item{line: row.Line, reason: err.Error()}
 		}
 		i.cells[name] = text
+	}
+	if row.Written() == nil { // of JSON, where each line names its own columns
+		if err := r.complete(&row); err != nil {
+			return item{line: row.Line, reason: err.Error()}
+		}
 	}
 	if i.size() > mostBytes {
 		return item{line: row.Line, reason: fmt.Sprintf("the task's columns have more than %d MB", mostBytes>>20)}
