@@ -116,7 +116,7 @@ func pasted(t *testing.T, document, heading string) (blocks []string) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", document))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(page), "\n"+heading+"\n")
+	_, section, found := strings.Cut("\n"+string(page), "\n"+heading+"\n")
 	if !found {
 		t.Fatalf("%s has no %q", document, heading)
 	}
