@@ -66,10 +66,10 @@ func (s sdk) libraries(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(s.dir, "lib/liblog.so"), filepath.Join(s.runtime(), "liblog.so")))
 }
 
-// environment makes build.sh use the stand-ins. What looks up names in C is bionic's.
+// environment makes build.sh use the stand-ins.
 func (s sdk) environment() []string {
 	return append(os.Environ(), "ANDROID_HOME="+s.dir, "ANDROID_NDK_HOME=", "JAVA_HOME="+s.jdk,
-		"PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"), "GOFLAGS=-buildvcs=false -tags=netgo")
+		"PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"), "GOFLAGS=-buildvcs=false")
 }
 
 // tree is this module without the one that gomobile depends on and nobody needs, so that
