@@ -15,7 +15,7 @@ func TestLeavingAndJoining(t *testing.T) {
 	t.Parallel()
 	count, names := 4, []string{"propagation", "diffusion", "km"}
 	if testing.Short() {
-		count, names = 3, names[:2] // a third of the messages; km has rounds as diffusion has
+		count, names = 3, names[1:2] // few messages; a node that leaves holds up rounds most
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {

@@ -278,7 +278,7 @@ func TestOldCopyOfAContributor(t *testing.T) {
 // owner confirms erases it. A member that was stopped before it erased its keys goes on.
 func TestMemberKeepsToItself(t *testing.T) {
 	t.Parallel()
-	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.CloseSeconds = 12 }) // so that it is seen open
+	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.CloseSeconds = 10 }) // so that it is seen open
 	member := p.nodes[0]
 	root := filepath.Join(member.dir, datadir.CommitteeDir)
 	p.run(committeeSize - 1)

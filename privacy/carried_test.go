@@ -163,3 +163,12 @@ func TestGaussianVectorsAreOneGroup(t *testing.T) {
 		t.Errorf("at a smaller dimension: %d groups and no error", len(groups))
 	}
 }
+
+// The noise of stretches is in multiples of that of the last: all releases have it, unless
+// it falls.
+func TestUniformStretches(t *testing.T) {
+	list, err := Design{Releases: 9}.stretches()
+	if want := (stretch{noise: 1, count: 9}); err != nil || len(list) != 1 || list[0] != want {
+		t.Errorf("%+v, %v, want %+v alone", list, err, want)
+	}
+}
