@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -212,18 +211,12 @@ func within(n, groups, degree int, seed uint64) [][]learner.Edge {
 		inside := sim.RandomGraph(members, degree, seed+uint64(g)<<32)
 		for k, edges := range inside {
 			for _, e := range edges {
-				e.Peer = sim.Name(g + groups*indexOf(e.Peer))
+				e.Peer = sim.Name(g + groups*sim.Number(e.Peer))
 				all[g+groups*k] = append(all[g+groups*k], e)
 			}
 		}
 	}
 	return all
-}
-
-// indexOf undoes [sim.Name].
-func indexOf(id learner.ID) int {
-	i, _ := strconv.Atoi(string(id))
-	return i
 }
 
 // graphShare is what of a graph joins people of one group.
@@ -235,7 +228,7 @@ func shareWithin(edges [][]learner.Edge, d *Dataset) graphShare {
 		for _, e := range edges[i] {
 			all++
 			allWeight += e.Weight
-			if d.People[i].Group == d.People[indexOf(e.Peer)].Group {
+			if d.People[i].Group == d.People[sim.Number(e.Peer)].Group {
 				same++
 				sameWeight += e.Weight
 			}

@@ -15,6 +15,7 @@ import (
 	"p2pnode/learner/graph"
 	"p2pnode/privacy"
 	"p2pnode/testnet/page"
+	"p2pnode/testnet/sim"
 )
 
 // What the graph of released estimates is for: at (1, 1e-6) most of the edges that nodes find
@@ -59,8 +60,8 @@ func TestOracleKnowsTheGroups(t *testing.T) {
 	}
 	for i := range edges {
 		for _, e := range edges[i] {
-			back := edges[indexOf(e.Peer)]
-			if !slices.ContainsFunc(back, func(b learner.Edge) bool { return indexOf(b.Peer) == i && b.Weight == e.Weight }) {
+			back := edges[sim.Number(e.Peer)]
+			if !slices.ContainsFunc(back, func(b learner.Edge) bool { return sim.Number(b.Peer) == i && b.Weight == e.Weight }) {
 				t.Fatalf("the edge of %d to %s is one-sided", i, e.Peer)
 			}
 		}
@@ -82,8 +83,8 @@ func TestSettle(t *testing.T) {
 			t.Errorf("node %d has %d edges", i, len(edges[i]))
 		}
 		for _, e := range edges[i] {
-			j := indexOf(e.Peer)
-			if !slices.ContainsFunc(edges[j], func(b learner.Edge) bool { return indexOf(b.Peer) == i && b.Weight == e.Weight }) {
+			j := sim.Number(e.Peer)
+			if !slices.ContainsFunc(edges[j], func(b learner.Edge) bool { return sim.Number(b.Peer) == i && b.Weight == e.Weight }) {
 				t.Errorf("the edge of %d to %d is not the same from there", i, j)
 			}
 			if i%2 != j%2 {

@@ -13,12 +13,21 @@ import (
 // sort like the numbers.
 func Name(i int) learner.ID { return learner.ID(fmt.Sprintf("%07d", i)) }
 
+// Number is the i of a name of [Name].
+func Number(id learner.ID) int {
+	var i int
+	for _, digit := range []byte(id) {
+		i = 10*i + int(digit-'0')
+	}
+	return i
+}
+
 // RandomGraph returns the edges of n agents: symmetric, weight 1, connected,
 // and of the given degree, or a little less where the numbers do not come out.
 // It is a random cycle, for connection, and random edges between agents that
 // still have less than degree.
 func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
-	g := newEdgeSet(n)
+	g := newEdgeSet(n, degree)
 	r := rand.New(rand.NewPCG(seed, 0))
 	cycle := r.Perm(n)
 	for k := range cycle {
@@ -52,7 +61,7 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 
 // Ring joins each of n agents with the one before and the one after.
 func Ring(n int) [][]learner.Edge {
-	g := newEdgeSet(n)
+	g := newEdgeSet(n, 2)
 	for i := range n {
 		g.join(i, (i+1)%n, 1)
 	}
@@ -61,7 +70,7 @@ func Ring(n int) [][]learner.Edge {
 
 // Star joins agent 0 with each of the n-1 others.
 func Star(n int) [][]learner.Edge {
-	g := newEdgeSet(n)
+	g := newEdgeSet(n, 1)
 	for i := 1; i < n; i++ {
 		g.edges[0] = append(g.edges[0], halfEdge{i, 1})
 		g.edges[i] = append(g.edges[i], halfEdge{0, 1})
@@ -71,7 +80,7 @@ func Star(n int) [][]learner.Edge {
 
 // Full joins all n agents.
 func Full(n int) [][]learner.Edge {
-	g := newEdgeSet(n)
+	g := newEdgeSet(n, n-1)
 	for i := range n {
 		for j := range n {
 			if j != i {
@@ -106,7 +115,7 @@ func Weights(edges [][]learner.Edge) [][]float64 {
 // Asking the most similar ones instead makes a graph of small worlds in which
 // noise averages out badly. The draws are the same at every call.
 func ProfileGraph(profiles [][]float64, degree int, gamma float64) [][]learner.Edge {
-	g := newEdgeSet(len(profiles))
+	g := newEdgeSet(len(profiles), degree)
 	r := rand.New(rand.NewPCG(uint64(len(profiles)), uint64(degree)))
 	for i := range profiles {
 		for _, a := range askProfile(profiles, i, degree, gamma, r) {
@@ -146,7 +155,15 @@ type halfEdge struct {
 	weight float64
 }
 
-func newEdgeSet(n int) *edgeSet { return &edgeSet{make([][]halfEdge, n)} }
+// newEdgeSet returns a set without edges, with memory for so many of each agent's; an
+// agent may have more.
+func newEdgeSet(n, degree int) *edgeSet {
+	block, edges := make([]halfEdge, n*degree), make([][]halfEdge, n)
+	for i := range edges {
+		edges[i] = block[i*degree : i*degree : (i+1)*degree]
+	}
+	return &edgeSet{edges}
+}
 
 // join adds an edge, or gives it another weight. It takes time proportional to the
 // edges that i and j have.

@@ -41,17 +41,14 @@ func (c Crowd) plain(t *learner.Task, list []Participant, features []float64) *P
 	l := &Plain{
 		dimension: c.Dimension, records: c.Records, features: features, step: c.step(t),
 		models: inLargePages(make([]float64, c.Agents*c.Dimension)), spoken: make([]bool, c.Agents),
-		random:   rand.New(rand.NewPCG(c.Seed, 17)),
+		random: rand.New(rand.NewPCG(c.Seed, 17)),
+		labels: make([]float64, 0, c.Agents*c.Records), first: make([]int32, 0, c.Agents+1), neighbours: make([]int32, 0, c.Agents*c.Neighbours),
 		gradient: make([]float64, c.Dimension), mean: make([]float64, c.Dimension), total: make([]int64, c.Dimension),
-	}
-	index := make(map[learner.ID]int32, len(list))
-	for i := range list {
-		index[list[i].ID] = int32(i)
 	}
 	for i := range list {
 		l.first = append(l.first, int32(len(l.neighbours)))
 		for _, e := range list[i].Edges {
-			l.neighbours = append(l.neighbours, index[e.Peer])
+			l.neighbours = append(l.neighbours, int32(Number(e.Peer)))
 		}
 		for k := range list[i].Records {
 			l.labels = append(l.labels, list[i].Records[k].Y)
