@@ -117,6 +117,9 @@ func (e erasure) look() error {
 	}
 	for _, name := range names {
 		info, err := e.root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a daemon that is stopping has just removed its socket
+		}
 		if err != nil {
 			return fmt.Errorf("node: erase %s: %w", e.dir, err)
 		}
@@ -146,7 +149,7 @@ func (e erasure) run() error {
 		return err
 	}
 	for _, name := range names {
-		if err := e.root.Remove(name); err != nil {
+		if err := e.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -169,9 +172,13 @@ func (e erasure) mark() error {
 	return errors.Join(f.Close(), e.sync())
 }
 
-// overwrite replaces the content of a file by zeros, which are on disk when it returns.
+// overwrite replaces the content of a file by zeros, which are on disk when it returns. A
+// file that is gone is no error.
 func (e erasure) overwrite(name string) error {
 	info, err := e.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}

@@ -242,3 +242,37 @@ func TestEraseInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// A daemon that stops removes its socket while the directory is looked at. The socket
+// here comes and goes until a thousand looks are done. When a file that is gone was an
+// error, each of fifty runs met it.
+func TestEraseWhileTheSocketGoes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "node")
+	require.NoError(t, Init(dir, lineTask(), DefaultConfig(lineTask())))
+	over, ended := make(chan struct{}), make(chan error)
+	go func() {
+		defer close(ended)
+		for path := filepath.Join(dir, SocketFile); ; {
+			if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Remove(path)); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-over:
+				return
+			default:
+			}
+		}
+	}()
+	for range 1000 {
+		if err := Erasable(dir); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(over)
+	require.NoError(t, <-ended)
+	if _, err := Erase(dir); err != nil {
+		t.Error(err)
+	}
+}
