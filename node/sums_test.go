@@ -116,9 +116,9 @@ func (p *populace) run(i int) {
 	}
 }
 
-// timely makes populations whose sums take contributions for so many seconds, until one in
-// which no device is late. A busy machine needs many; a short run tries few first.
-func timely(populate func(seconds float64) *populace) (p *populace) {
+// timely makes populations whose sums take contributions for so many seconds, until one
+// that was not too slow. A busy machine needs many; a short run tries few first.
+func timely(populate func(seconds float64) *populace, slow func(*populace) bool) (p *populace) {
 	windows := []float64{20}
 	if testing.Short() {
 		windows = []float64{5, 15, 60}
@@ -127,7 +127,7 @@ func timely(populate func(seconds float64) *populace) (p *populace) {
 		if i > 0 {
 			p.stop()
 		}
-		if p = populate(seconds); !p.late() {
+		if p = populate(seconds); !slow(p) {
 			break
 		}
 	}
@@ -184,7 +184,7 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 		p := newPopulace(t, devices, func(task *learner.Task) { task.Sums.CloseSeconds = seconds })
 		p.open()
 		return p
-	})
+	}, (*populace).late)
 	for i := range p.nodes {
 		require.Eventually(t, fmt.Sprintf("node %d has the result", i), func() bool { return p.opened(i, 0) == 1 })
 	}
@@ -247,7 +247,7 @@ func TestOldCopyOfAContributor(t *testing.T) {
 		p.nodes[last] = openNode(t, dir)
 		p.open()
 		return p
-	})
+	}, (*populace).late)
 	require.Eventually(t, "its contribution is in the sum", func() bool { return status(t, p.nodes[last]).Sums.Listed == 1 })
 	p.stops[last]()
 	if err := p.nodes[last].Close(); err != nil {
@@ -278,28 +278,30 @@ func TestOldCopyOfAContributor(t *testing.T) {
 // owner confirms erases it. A member that was stopped before it erased its keys goes on.
 func TestMemberKeepsToItself(t *testing.T) {
 	t.Parallel()
-	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.CloseSeconds = 10 }) // so that it is seen open
-	member := p.nodes[0]
-	root := filepath.Join(member.dir, datadir.CommitteeDir)
-	p.run(committeeSize - 1)
-	for i := range p.nodes {
-		if i != committeeSize-1 {
-			p.run(i)
-		}
-	}
-	var id string
-	require.Eventually(t, "the sum is open", func() bool {
-		s := status(t, member).Sums.List[0]
-		id = s.ID[:32]
-		return s.State == api.SumOpen && s.Duty != nil
+	var root, id string
+	var keys api.MemberKeys
+	var secret []byte
+	p := timely(func(seconds float64) *populace {
+		p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.CloseSeconds = seconds })
+		p.open()
+		return p
+	}, func(p *populace) bool { // the sum was closed before all was seen that a member has until then
+		member := p.nodes[0]
+		sum := func() api.Sum { return status(t, member).Sums.List[0] }
+		require.Eventually(t, "the sum is open", func() bool {
+			s := sum()
+			return s.State == api.SumOpen && s.Duty != nil || s.State != api.SumOpen && s.State != api.SumWaiting
+		})
+		root, id = filepath.Join(member.dir, datadir.CommitteeDir), sum().ID[:32]
+		var err error
+		keys, err = MemberKeys(member.dir)
+		require.NoError(t, err)
+		secret, err = os.ReadFile(filepath.Join(root, id, "keys"))
+		return err != nil || sum().State != api.SumOpen
 	})
-	keys, err := MemberKeys(member.dir)
-	if err != nil || !keys.Member || keys.Peer != member.self.String() || len(keys.Sums) != 1 || keys.Sums[0].ID != id || keys.Sums[0].Made == 0 || keys.Sums[0].Erased || keys.Sums[0].Recipe != "mean" {
-		t.Fatalf("a member has %+v, %v", keys, err)
-	}
-	secret, err := os.ReadFile(filepath.Join(root, id, "keys"))
-	if err != nil {
-		t.Fatal(err)
+	member := p.nodes[0]
+	if !keys.Member || keys.Peer != member.self.String() || len(keys.Sums) != 1 || keys.Sums[0].ID != id || keys.Sums[0].Made == 0 || keys.Sums[0].Erased || keys.Sums[0].Recipe != "mean" || len(secret) < 48 {
+		t.Fatalf("a member has %+v, and %d bytes of keys", keys, len(secret))
 	}
 	var copied bytes.Buffer
 	if err := member.Backup(t.Context(), &copied); err != nil || bytes.Contains(copied.Bytes(), secret[8:]) || bytes.Contains(copied.Bytes(), secret[16:48]) {
