@@ -15,16 +15,10 @@ import (
 
 // What docs/api.md says to paste works, and so do the examples that it names.
 func TestAPIPage(t *testing.T) {
-	for _, program := range []string{"curl", "jq", "python3"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is missing", program)
-		}
-	}
+	wants(t, "curl", "jq", "python3")
 	t.Parallel()
 	dir := shortTemp(t)
-	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(docs, filepath.Join(dir, "docs")))
+	linkDocs(t, dir)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "try"), 0o700))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -33,6 +33,14 @@ func standIn(t *testing.T, home, name, script string) {
 	require.NoError(t, os.WriteFile(filepath.Join(home, "bin", name), []byte("#!/bin/sh -e\n"+script), 0o700))
 }
 
+// linkDocs makes the documents of the checkout those of a directory.
+func linkDocs(t *testing.T, dir string) {
+	t.Helper()
+	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(docs, filepath.Join(dir, "docs")))
+}
+
 // wants skips the test unless the programs are there.
 func wants(t *testing.T, programs ...string) {
 	t.Helper()
@@ -48,9 +56,7 @@ func TestPagesOfARunningNode(t *testing.T) {
 	wants(t, "curl", "python3", "node")
 	t.Parallel()
 	home := shortTemp(t)
-	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(docs, filepath.Join(home, "docs")))
+	linkDocs(t, home)
 	require.NoError(t, os.Mkdir(filepath.Join(home, "models"), 0o700))
 	standIn(t, home, "read-sensor", "printf 'time,genres,year,rating\\n8:00,Drama,1990,4\\n8:01,Comedy,1991,5\\n'\n")
 	node := filepath.Join(home, ".p2pnode")
@@ -78,11 +84,7 @@ func TestPagesOfARunningNode(t *testing.T) {
 // The computer that docs/mobile.md sets beside a phone starts as it is printed.
 func TestDeskOfThePhone(t *testing.T) {
 	t.Parallel()
-	home := shortTemp(t)
-	program, err := exec.LookPath("p2pnode")
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(home, "bin"), 0o700))
-	require.NoError(t, os.Symlink(program, filepath.Join(home, "bin", "p2pnode")))
+	home := built(t)
 	task, err := os.ReadFile(filepath.Join("..", "..", "docs", "examples", "room.toml"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(home, "mytask.toml"), task, 0o600))

@@ -97,14 +97,21 @@ func heard(t *testing.T, dir string) int {
 	return 0
 }
 
-// checkout is a directory with what the README builds in bin.
-func checkout(t *testing.T) string {
+// built is a directory with p2pnode in bin.
+func built(t *testing.T) string {
 	t.Helper()
 	dir := shortTemp(t)
 	program, err := exec.LookPath("p2pnode")
 	require.NoError(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
 	require.NoError(t, os.Symlink(program, filepath.Join(dir, "bin", "p2pnode")))
+	return dir
+}
+
+// checkout is a directory with what the README builds in bin.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir := built(t)
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin", "testnet"), "../testnet").CombinedOutput(); err != nil {
 		t.Fatalf("build testnet: %v\n%s", err, out)
 	}
