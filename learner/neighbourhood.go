@@ -17,9 +17,9 @@ type neighbourhood struct {
 	listening bool       // some neighbour listens
 	edges     []Edge     // sorted by peer
 	latest    []latest   // one for each edge
-	out       []bool     // which edges' models the mean leaves out, see [neighbourhood.screen]; empty: none
+	screened  *screen    // marks the edges whose models the mean leaves out; nil: none
 
-	scratch []float64 // working memory of radius and screen
+	scratch []float64 // working memory of radius
 }
 
 // latest is the newest model that a neighbour sent, and what the agent reads of it at
@@ -29,6 +29,18 @@ type latest struct {
 	round    uint64    // 0: none yet
 	noiseStd float64
 	weight   float64 // of the edge
+}
+
+// screen marks the models that honest noise does not explain. own is the agent's
+// model with the noise in it, of which it drew some itself.
+func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
+	if n.screened == nil && len(n.edges) < enoughToJudge {
+		return // and needs no memory
+	}
+	if n.screened == nil {
+		n.screened = &screen{}
+	}
+	n.screened.judge(n.edges, n.latest, own, ownStd, drawn)
 }
 
 // set replaces the edges and keeps the models heard over those that stay. It ignores
@@ -109,7 +121,7 @@ func (l *latest) hear(m *Message, p int) error {
 func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.latest {
-		if n.latest[i].round > 0 && !n.leftOut(i) {
+		if n.latest[i].round > 0 && !n.screened.leftOut(i) {
 			degree += n.latest[i].weight
 		}
 	}
@@ -121,7 +133,7 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	kept := 0.
 	for i := range n.latest {
 		e := &n.latest[i]
-		if e.round == 0 || n.leftOut(i) {
+		if e.round == 0 || n.screened.leftOut(i) {
 			continue
 		}
 		w, distance := e.weight/degree, 0.
@@ -159,9 +171,6 @@ func (n *neighbourhood) radius(own []float64) (radius float64, distances []float
 	}
 	return gossipRadius(heard, k), distances
 }
-
-// leftOut reports whether the mean leaves out the model of an edge.
-func (n *neighbourhood) leftOut(edge int) bool { return edge < len(n.out) && n.out[edge] }
 
 // heard returns a copy of what was heard, in the form of [State].
 func (n *neighbourhood) heard() []Heard {

@@ -33,7 +33,7 @@ func gaussian(r *rand.Rand, p int, std float64) []float64 {
 
 func leftOut(h *neighbourhood) (list []int) {
 	for i := range h.edges {
-		if h.leftOut(i) {
+		if h.screened.leftOut(i) {
 			list = append(list, i)
 		}
 	}
@@ -105,5 +105,59 @@ func TestTheScreenLeavesOutWhatNoiseDoesNotMake(t *testing.T) {
 	few.latest[0].model = far
 	if few.screen(gaussian(r, p, 0.2), 0.2, 0.2); len(leftOut(few)) > 0 {
 		t.Errorf("of few neighbours %v are left out", leftOut(few))
+	}
+}
+
+// A liar that adds noise of its own to a small shift is found after some rounds. By then
+// hardly more honest neighbours are left out than by one round's noise, and a neighbour
+// that leaves is forgotten.
+func TestTheScreenRemembersALieThatIsRepeated(t *testing.T) {
+	const p, n, rounds, times = 20, 20, 40, 20
+	r := rand.New(rand.NewPCG(7, 8))
+	found, late, honest := 0, 0, 0
+	for range times {
+		h := noisy(r, n, p, 0)
+		for round := range rounds {
+			for i := range h.latest {
+				m := gaussian(r, p, 0.2)
+				if i == 0 { // 0.6 from the others, who are 1.3 from each other
+					m[3] += 0.6
+				}
+				h.latest[i].model, h.latest[i].round = m, uint64(round+1)
+			}
+			h.screen(gaussian(r, p, 0.2), 0.2, 0.2)
+			switch out := leftOut(h); {
+			case round == 0 && h.screened.leftOut(0):
+				found++
+			case round == rounds-1:
+				if h.screened.leftOut(0) {
+					late++
+				}
+				honest += len(out)
+			}
+		}
+		h.set(h.edges[1:])
+		h.screen(gaussian(r, p, 0.2), 0.2, 0.2)
+		if len(h.screened.past) != n-1 {
+			t.Fatalf("remembers %d of %d neighbours", len(h.screened.past), n-1)
+		}
+	}
+	if found > times/2 || late < times {
+		t.Errorf("of %d liars %d are left out in the first round, and %d in the last", times, found, late)
+	}
+	if share := float64(honest-late) / (times * (n - 1)); share > 0.15 {
+		t.Errorf("%.3f of the honest are left out", share)
+	}
+}
+
+// The mean difference is that of new models only: to hear a model once is to count it
+// once.
+func TestTheScreenCountsAModelOnce(t *testing.T) {
+	h := noisy(rand.New(rand.NewPCG(9, 10)), 20, 20, 0)
+	for range 3 {
+		h.screen(make([]float64, 20), 0.2, 0.2)
+	}
+	if p := h.screened.past["00"]; p.squares != 1 || squaredDistance(p.sum, h.latest[0].model, 1) != 0 {
+		t.Errorf("%+v of one model", p)
 	}
 }

@@ -157,7 +157,6 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 // gradient. With noise the gradient shows nothing, and the models that noise does not
 // explain are left out.
 func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (neighbours []float64, std float64, heard bool) {
-	p.out = p.out[:0]
 	if p.asking.Protected() {
 		p.screen(p.model, p.noiseStd, drawn)
 	}

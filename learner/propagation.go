@@ -206,6 +206,9 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 // from the published model, like everybody else.
 func (a *propagation) step(always bool) []Message {
 	a.fresh = false
+	if a.fit != nil {
+		a.screen(a.model, a.noiseStd, a.weight()*a.fit.NoiseStd/(1+a.weight()))
+	}
 	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd)
 	next, nextStd := mean, std
 	switch {
@@ -214,9 +217,8 @@ func (a *propagation) step(always bool) []Message {
 	case a.fit != nil && !heard:
 		next, nextStd = a.fit.Model, a.fit.NoiseStd
 	case a.fit != nil:
-		weight := a.task.Mu * a.task.confidence(a.fit.Slots)
-		next = propagate(mean, a.fit.Model, weight)
-		nextStd = math.Hypot(std, weight*a.fit.NoiseStd) / (1 + weight)
+		next = propagate(mean, a.fit.Model, a.weight())
+		nextStd = math.Hypot(std, a.weight()*a.fit.NoiseStd) / (1 + a.weight())
 	}
 	next = slices.Clone(next)
 	if a.task.Propagation.Tolerance >= roundedSteps*math.Sqrt(float64(len(next)))*spacing(a.task.Radius) {
@@ -229,6 +231,9 @@ func (a *propagation) step(always bool) []Message {
 	a.model, a.noiseStd = next, nextStd
 	return []Message{{From: a.self, Kind: KindModel, Round: a.round, NoiseStd: a.noiseStd, Real: a.model}}
 }
+
+// weight is mu c_i of the released fit.
+func (a *propagation) weight() float64 { return a.task.Mu * a.task.confidence(a.fit.Slots) }
 
 // roundedSteps is how many times the rounding of a model must fit into the tolerance
 // before models are rounded. With a smaller tolerance, rounding alone could make agents

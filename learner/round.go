@@ -142,7 +142,9 @@ func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
 	if a.Exhausted() {
 		return r.advance(now, nil)
 	}
+	mixed := r.std
 	model, std := r.scheme.released(a)
+	r.drawn = math.Sqrt(max(0, std*std-mixed*mixed))
 	r.made++
 	return r.advance(now, r.publish(now, model, std, nil))
 }
@@ -204,11 +206,13 @@ func (r *rounds) lastUse(l *inbox) float64 {
 	return 0
 }
 
-// finish combines the models heard over the edges that count.
+// finish combines the models heard over the edges that count, but for those that honest
+// noise does not explain: their weight goes to the agent's own model.
 func (r *rounds) finish(now time.Duration) {
 	r.collecting, r.ended = false, now
 	r.grace.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
+	r.judge()
 	radius := r.radius()
 	for i := range r.hood.edges {
 		l := r.inboxes[r.hood.edges[i].Peer]
@@ -221,6 +225,9 @@ func (r *rounds) finish(now time.Duration) {
 			continue
 		}
 		l.used = r.round
+		if r.screen.leftOut(i) {
+			continue
+		}
 		w := metropolis(max(1, r.degree), l.now.Degree)
 		w -= addClipped(m.others, l.now.Real, w, floats.Distance(l.now.Real, r.published, 2), radius)
 		m.self -= w
@@ -233,12 +240,23 @@ func (r *rounds) finish(now time.Duration) {
 	r.scheme.combined(m)
 }
 
+// judge marks the neighbours whose models of this round honest noise does not explain.
+func (r *rounds) judge() {
+	heard := make([]latest, len(r.hood.edges))
+	for i := range heard {
+		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() {
+			heard[i] = latest{model: l.now.Real, round: l.now.Round, noiseStd: l.now.NoiseStd}
+		}
+	}
+	r.screen.judge(r.hood.edges, heard, r.published, r.publishedStd, r.drawn)
+}
+
 // radius is the radius of ClippedGossip around the published model, with its noise in
 // it: the mean of all is the model of all, in which noise averages out.
 func (r *rounds) radius() float64 {
 	r.distances = r.distances[:0]
 	for i := range r.hood.edges {
-		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() {
+		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.screen.leftOut(i) {
 			r.distances = append(r.distances, floats.Distance(l.now.Real, r.published, 2))
 		}
 	}

@@ -482,3 +482,44 @@ func TestStranded(t *testing.T) {
 		}
 	}
 }
+
+// In a round with noise the mix does not depend on a model that noise does not explain;
+// its weight goes to the agent's own. Without noise the model is clipped like any other.
+func TestRoundsLeaveOutWhatNoiseDoesNotMake(t *testing.T) {
+	for _, noise := range []bool{true, false} {
+		one, other := mixWithLiar(t, noise, 20), mixWithLiar(t, noise, -20)
+		if same := one[0] == other[0]; same != noise {
+			t.Errorf("with noise %v: the mix is %v, and %v with the opposite lie", noise, one, other)
+		}
+	}
+}
+
+// mixWithLiar is the mix of a round with just enough neighbours, one of whom says a model
+// of this first weight.
+func mixWithLiar(t *testing.T, noise bool, lie float64) []float64 {
+	p := newRoundsPlayer(t, func(c *Config) {
+		c.Task.Rounds.Count = 1
+		if !noise {
+			c.Policy = repeated(must(privacy.NewUnprotected(1)))
+		}
+	})
+	var edges []Edge
+	for i := range enoughToJudge {
+		edges = append(edges, Edge{Peer: ID(rune('b' + i)), Weight: 1, Live: true})
+	}
+	p.take(p.agent.Neighbours(p.now, edges))
+	p.now = p.next
+	p.take(p.agent.Tick(p.now))
+	r := rand.New(rand.NewPCG(1, 1))
+	for i, e := range edges {
+		m := modelOf(e.Peer, 1, enoughToJudge, gaussian(r, 2, 0.2)...)
+		if m.NoiseStd = p.agent.publishedStd; i == 3 {
+			m.Real[0] = lie
+		}
+		p.hears(m, ack(e.Peer, 1, 0))
+	}
+	if p.agent.collecting {
+		t.Fatal("the round goes on")
+	}
+	return p.agent.model
+}

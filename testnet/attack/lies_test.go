@@ -6,8 +6,11 @@ import "testing"
 // seed, and three in ten do no harm, with noise and without: without the defence nothing is
 // left.
 func TestLiesHold(t *testing.T) {
-	for _, open := range []bool{true, false} {
-		l := lesson{learner: "personal", open: open, people: 100}
+	for _, l := range []lesson{
+		{learner: "personal", open: true, people: 100},
+		{learner: "personal", people: 100},
+		{learner: "diffusion", people: 100},
+	} {
 		t.Run(l.name(), func(t *testing.T) { l.hold(t) })
 	}
 }
