@@ -54,12 +54,10 @@ var kindsOfLies = []kindOfLie{
 		return floats.AddScaledTo(own, own, l.plot.apart(), l.plot.aim), std
 	}},
 	{"hidden", "knows the defence: as drift, by half as much, and with as much noise in it as the honest have, each its own", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
-		floats.ScaleTo(own, 1, l.plot.mean())
-		floats.AddScaledTo(own, own, 0.5*l.plot.apart(), l.plot.aim)
-		for i := range own {
-			own[i] += std * l.chance.NormFloat64()
-		}
-		return own, std
+		return l.hiding(own, std, 0.5), std
+	}},
+	{"patient", "knows the defence: as hidden, by an eighth in place of half, so that thirty rounds do not show it", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
+		return l.hiding(own, std, 0.125), std
 	}},
 	{"noisy", "knows the defence: says the opposite of the mean of the honest, with as much noise as theirs, and that there is four times as much", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
 		floats.ScaleTo(own, -1, l.plot.mean())
@@ -164,6 +162,16 @@ func (l *liar) direction(own []float64, length float64) []float64 {
 		own[i] = l.chance.NormFloat64()
 	}
 	floats.Scale(length/floats.Norm(own, 2), own)
+	return own
+}
+
+// hiding is, in own, the mean of the honest moved in the liars' direction by this share of
+// how far the honest are apart, with noise.
+func (l *liar) hiding(own []float64, std, share float64) []float64 {
+	floats.AddScaledTo(own, l.plot.mean(), share*l.plot.apart(), l.plot.aim)
+	for i := range own {
+		own[i] += std * l.chance.NormFloat64()
+	}
 	return own
 }
 
