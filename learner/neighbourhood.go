@@ -31,16 +31,17 @@ type latest struct {
 	weight   float64 // of the edge
 }
 
-// screen marks the models that honest noise does not explain. own is the agent's
-// model with the noise in it, of which it drew some itself.
-func (n *neighbourhood) screen(own []float64, ownStd, drawn float64) {
-	if n.screened == nil && len(n.edges) < enoughToJudge {
-		return // and needs no memory
-	}
+// screen marks the models heard over the edges that honest noise does not explain. own
+// is the agent's model with the noise in it, of which it drew some itself. Few edges
+// need no memory for it.
+func (n *neighbourhood) screen(heard []latest, own []float64, ownStd, drawn float64) {
 	if n.screened == nil {
+		if len(n.edges) < enoughToJudge {
+			return
+		}
 		n.screened = &screen{}
 	}
-	n.screened.judge(n.edges, n.latest, own, ownStd, drawn)
+	n.screened.judge(n.edges, heard, own, ownStd, drawn)
 }
 
 // set replaces the edges and keeps the models heard over those that stay. It ignores

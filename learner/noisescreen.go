@@ -105,12 +105,15 @@ func (s *screen) remember(edges []Edge, heard []latest, own []float64) {
 	}
 	maps.DeleteFunc(s.past, func(peer ID, _ *difference) bool { _, found := findEdge(edges, peer); return !found })
 	for i := range heard {
+		if heard[i].round == 0 {
+			continue
+		}
 		p := s.past[edges[i].Peer]
-		if p == nil && heard[i].round > 0 {
+		if p == nil {
 			p = &difference{sum: make([]float64, len(own))}
 			s.past[edges[i].Peer] = p
 		}
-		if p == nil || heard[i].round <= p.round {
+		if heard[i].round <= p.round {
 			continue
 		}
 		floats.Scale(remembered, p.sum)

@@ -48,7 +48,7 @@ func TestTheScreenKeepsTheHonest(t *testing.T) {
 		out := 0
 		for range times {
 			h := noisy(r, n, p, 0)
-			h.screen(gaussian(r, p, 0.2), 0.2, 0.2)
+			h.screen(h.latest, gaussian(r, p, 0.2), 0.2, 0.2)
 			out += len(leftOut(h))
 		}
 		if share := float64(out) / (times * n); share > most {
@@ -61,13 +61,13 @@ func TestTheScreenKeepsTheHonest(t *testing.T) {
 func TestTheScreenIsOfNoUseWithoutMuchNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	h := noisy(r, 20, 20, 10)
-	if h.screen(gaussian(r, 20, 0.2), 0.2, 0.2); len(leftOut(h)) > 0 {
+	if h.screen(h.latest, gaussian(r, 20, 0.2), 0.2, 0.2); len(leftOut(h)) > 0 {
 		t.Errorf("%v are left out", leftOut(h))
 	}
 	for i := range h.edges {
 		h.latest[i].noiseStd = 0
 	}
-	if h.screen(make([]float64, 20), 0, 0); len(leftOut(h)) > 0 {
+	if h.screen(h.latest, make([]float64, 20), 0, 0); len(leftOut(h)) > 0 {
 		t.Errorf("without noise %v are left out", leftOut(h))
 	}
 }
@@ -92,7 +92,7 @@ func TestTheScreenLeavesOutWhatNoiseDoesNotMake(t *testing.T) {
 				}
 			}
 			own := gaussian(r, p, 0.2)
-			if h.screen(own, 0.2, 0.2); len(leftOut(h)) < len(models) || leftOut(h)[len(models)-1] != len(models)-1 {
+			if h.screen(h.latest, own, 0.2, 0.2); len(leftOut(h)) < len(models) || leftOut(h)[len(models)-1] != len(models)-1 {
 				t.Errorf("%s, the first to speak %v: %v are left out", name, first, leftOut(h))
 			}
 			mean, std, heard := h.mean(make([]float64, p), own, 0.2)
@@ -103,7 +103,7 @@ func TestTheScreenLeavesOutWhatNoiseDoesNotMake(t *testing.T) {
 	}
 	few := noisy(r, enoughToJudge-1, p, 0)
 	few.latest[0].model = far
-	if few.screen(gaussian(r, p, 0.2), 0.2, 0.2); len(leftOut(few)) > 0 {
+	if few.screen(few.latest, gaussian(r, p, 0.2), 0.2, 0.2); len(leftOut(few)) > 0 {
 		t.Errorf("of few neighbours %v are left out", leftOut(few))
 	}
 }
@@ -125,7 +125,7 @@ func TestTheScreenRemembersALieThatIsRepeated(t *testing.T) {
 				}
 				h.latest[i].model, h.latest[i].round = m, uint64(round+1)
 			}
-			h.screen(gaussian(r, p, 0.2), 0.2, 0.2)
+			h.screen(h.latest, gaussian(r, p, 0.2), 0.2, 0.2)
 			switch out := leftOut(h); {
 			case round == 0 && h.screened.leftOut(0):
 				found++
@@ -137,7 +137,7 @@ func TestTheScreenRemembersALieThatIsRepeated(t *testing.T) {
 			}
 		}
 		h.set(h.edges[1:])
-		h.screen(gaussian(r, p, 0.2), 0.2, 0.2)
+		h.screen(h.latest, gaussian(r, p, 0.2), 0.2, 0.2)
 		if len(h.screened.past) != n-1 {
 			t.Fatalf("remembers %d of %d neighbours", len(h.screened.past), n-1)
 		}
@@ -155,7 +155,7 @@ func TestTheScreenRemembersALieThatIsRepeated(t *testing.T) {
 func TestTheScreenCountsAModelOnce(t *testing.T) {
 	h := noisy(rand.New(rand.NewPCG(9, 10)), 20, 20, 0)
 	for range 3 {
-		h.screen(make([]float64, 20), 0.2, 0.2)
+		h.screen(h.latest, make([]float64, 20), 0.2, 0.2)
 	}
 	if p := h.screened.past["00"]; p.squares != 1 || squaredDistance(p.sum, h.latest[0].model, 1) != 0 {
 		t.Errorf("%+v of one model", p)

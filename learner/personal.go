@@ -158,7 +158,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 // explain are left out.
 func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (neighbours []float64, std float64, heard bool) {
 	if p.asking.Protected() {
-		p.screen(p.model, p.noiseStd, drawn)
+		p.screen(p.latest, p.model, p.noiseStd, drawn)
 	}
 	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
 	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {

@@ -207,7 +207,7 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 func (a *propagation) step(always bool) []Message {
 	a.fresh = false
 	if a.fit != nil {
-		a.screen(a.model, a.noiseStd, a.weight()*a.fit.NoiseStd/(1+a.weight()))
+		a.screen(a.latest, a.model, a.noiseStd, a.weight()*a.fit.NoiseStd/(1+a.weight()))
 	}
 	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd)
 	next, nextStd := mean, std

@@ -225,7 +225,7 @@ func (r *rounds) finish(now time.Duration) {
 			continue
 		}
 		l.used = r.round
-		if r.screen.leftOut(i) {
+		if r.hood.screened.leftOut(i) {
 			continue
 		}
 		w := metropolis(max(1, r.degree), l.now.Degree)
@@ -248,7 +248,7 @@ func (r *rounds) judge() {
 			heard[i] = latest{model: l.now.Real, round: l.now.Round, noiseStd: l.now.NoiseStd}
 		}
 	}
-	r.screen.judge(r.hood.edges, heard, r.published, r.publishedStd, r.drawn)
+	r.hood.screen(heard, r.published, r.publishedStd, r.drawn)
 }
 
 // radius is the radius of ClippedGossip around the published model, with its noise in
@@ -256,7 +256,7 @@ func (r *rounds) judge() {
 func (r *rounds) radius() float64 {
 	r.distances = r.distances[:0]
 	for i := range r.hood.edges {
-		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.screen.leftOut(i) {
+		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.hood.screened.leftOut(i) {
 			r.distances = append(r.distances, floats.Distance(l.now.Real, r.published, 2))
 		}
 	}

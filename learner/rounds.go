@@ -125,7 +125,6 @@ type rounds struct {
 	model               []float64
 	publishedStd, std   float64
 	drawn               float64 // standard deviation of the noise that the last release added
-	screen              screen  // marks the edges whose models the mix leaves out
 	dropped, asymmetric uint64
 }
 

@@ -50,21 +50,16 @@ var kindsOfLies = []kindOfLie{
 		return floats.ScaleTo(own, 1-l.plot.apart()/length, mean), std
 	}},
 	{"drift", "knows the defence: says what it has learned, moved in the same direction as all its like by as much as the honest are apart", true, func(l *liar, own []float64, std float64) ([]float64, float64) {
-		floats.ScaleTo(own, 1, l.plot.mean())
-		return floats.AddScaledTo(own, own, l.plot.apart(), l.plot.aim), std
+		return l.moved(own, 1), std
 	}},
 	{"hidden", "knows the defence: as drift, by half as much, and with as much noise in it as the honest have, each its own", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
-		return l.hiding(own, std, 0.5), std
+		return l.hide(l.moved(own, 0.5), std), std
 	}},
 	{"patient", "knows the defence: as hidden, by an eighth in place of half, so that thirty rounds do not show it", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
-		return l.hiding(own, std, 0.125), std
+		return l.hide(l.moved(own, 0.125), std), std
 	}},
 	{"noisy", "knows the defence: says the opposite of the mean of the honest, with as much noise as theirs, and that there is four times as much", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
-		floats.ScaleTo(own, -1, l.plot.mean())
-		for i := range own {
-			own[i] += std * l.chance.NormFloat64()
-		}
-		return own, 4 * std
+		return l.hide(floats.ScaleTo(own, -1, l.plot.mean()), std), 4 * std
 	}},
 }
 
@@ -165,14 +160,18 @@ func (l *liar) direction(own []float64, length float64) []float64 {
 	return own
 }
 
-// hiding is, in own, the mean of the honest moved in the liars' direction by this share of
-// how far the honest are apart, with noise.
-func (l *liar) hiding(own []float64, std, share float64) []float64 {
-	floats.AddScaledTo(own, l.plot.mean(), share*l.plot.apart(), l.plot.aim)
-	for i := range own {
-		own[i] += std * l.chance.NormFloat64()
+// moved is, in own, the mean of the honest moved in the liars' direction by this share of
+// how far the honest are apart.
+func (l *liar) moved(own []float64, share float64) []float64 {
+	return floats.AddScaledTo(own, l.plot.mean(), share*l.plot.apart(), l.plot.aim)
+}
+
+// hide adds noise of the liar's own to a model.
+func (l *liar) hide(model []float64, std float64) []float64 {
+	for i := range model {
+		model[i] += std * l.chance.NormFloat64()
 	}
-	return own
+	return model
 }
 
 // Neighbours implements [learner.Agent], as the methods below do.
