@@ -17,19 +17,27 @@ const (
 	// checksAtMost is the same for the checked signatures on what peers pass on about
 	// others: half a second of work.
 	checksAtMost = 4096
+	// requestsAtMost is the same for edge requests: a hundred a second, where an honest
+	// node gets a few.
+	requestsAtMost = 1024
 )
 
-// share limits the work on what peers pass on. If there is too much, the networks of
-// these peers share the limit, and the rest is ignored: nobody is blamed. It is safe
-// for concurrent use.
+// share limits the work on what peers pass on and ask. If there is too much, the
+// networks of these peers share the limit, and the rest is ignored: nobody is blamed. It
+// is safe for concurrent use.
 type share struct {
-	mu      sync.Mutex
-	relayed *crowd.Work
-	checks  *crowd.Work
+	mu       sync.Mutex
+	relayed  *crowd.Work
+	checks   *crowd.Work
+	requests *crowd.Work
 }
 
 func newShare() share {
-	return share{relayed: crowd.NewWork(relayedAtMost, requestWindow), checks: crowd.NewWork(checksAtMost, requestWindow)}
+	return share{
+		relayed:  crowd.NewWork(relayedAtMost, requestWindow),
+		checks:   crowd.NewWork(checksAtMost, requestWindow),
+		requests: crowd.NewWork(requestsAtMost, requestWindow),
+	}
 }
 
 // take reports whether there is time for this amount of a peer's work.

@@ -103,8 +103,14 @@ func (g *Gossip) readEdge(s network.Stream) ([]byte, error) {
 	return data, err
 }
 
+// errBusy says that too many ask at once for this peer to be answered.
+var errBusy = errors.New("gossip: too many edge requests")
+
 // answerEdge answers one request.
 func (g *Gossip) answerEdge(ctx context.Context, s network.Stream, from peer.ID) error {
+	if !g.share.take(g.share.requests, g.offenders.from(from), from, 1) {
+		return errBusy
+	}
 	data, err := g.readEdge(s)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package gossip
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -229,6 +231,40 @@ func TestWhatWasAskedForIsNotHeldAgainst(t *testing.T) {
 	if victim.Reasons()[TooMuch] == 0 {
 		t.Error("there is time for any number of messages")
 	}
+}
+
+// Many identities of one address together are answered so often and no more, nobody is
+// blamed, and who comes from elsewhere is answered.
+func TestACrowdThatAsksSharesItsPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := edgeNode(t)
+		crowd, friend := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
+		g.offenders.from = func(p peer.ID) netip.Addr {
+			if p == "friend" {
+				return friend
+			}
+			return crowd
+		}
+		answered := 0
+		for i := range 2 * requestsAtMost {
+			if g.share.take(g.share.requests, g.offenders.from(""), peer.ID(fmt.Sprint(i)), 1) {
+				answered++
+			}
+		}
+		if answered != requestsAtMost {
+			t.Errorf("%d requests of the crowd have a place", answered)
+		}
+		if err := g.answerEdge(t.Context(), nil, "another"); !errors.Is(err, errBusy) || errors.Is(err, errMalformed) {
+			t.Errorf("the crowd is told %v", err)
+		}
+		if !g.share.take(g.share.requests, friend, "friend", 1) {
+			t.Error("the friend has no place")
+		}
+		time.Sleep(requestWindow)
+		if !g.share.take(g.share.requests, crowd, "another", 1) {
+			t.Error("the crowd has no place in the next window")
+		}
+	})
 }
 
 // What others say of others is left out when there is no time to check it, and nobody is
