@@ -83,6 +83,7 @@ export function reading(c, who) {
   const on = `On ${plural(c.held_out, 'record')} of yours that nobody learns from, the error (${c.measure}) is ` +
     `${measured(c.personal)} with ${who} and ${measured(c.alone)} alone.`;
   if (!c.gain) return `${on} These are too few records to say how certain that is.`;
+  if ([c.gain.low, c.gain.high].every((v) => Number(measured(v)) === 0)) return `${on} Both predict alike: so far ${who} change nothing.`;
   const why = {
     better: 'All of the interval is below zero, so that is hardly chance.',
     worse: 'All of the interval is above zero, so that is hardly chance.',
