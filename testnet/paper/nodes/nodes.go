@@ -160,7 +160,7 @@ func (t *Trial) found(n paper.Numbers) found {
 	f.real.Note = fmt.Sprintf("%+.4f from the simulator, 95%% interval over people %+.4f to %+.4f; a simulation's standard deviation is %.4f; not the same at each run",
 		above.Mean, above.Low, above.High, spread)
 	if unfinished > 0 {
-		f.real.Note += fmt.Sprintf("; %.0f nodes had not made all releases", unfinished)
+		f.real.Note += fmt.Sprintf("; nodes that had not made all releases: %.0f", unfinished)
 	}
 	if leftOut > 0 {
 		without := fmt.Sprintf("%.0f of %.0f nodes were left out: %s", leftOut, leftOut+size, t.LeftOut)

@@ -61,7 +61,7 @@ func TestRows(t *testing.T) {
 		if !over.Valid || over.Seeds != 1 || simulated.Seeds != simulations || *simulated.Spread < 0.2 || !(*over.GainLow < 0) || !(*over.GainHigh > .2) || over.Measure != string(measure)+" of y" {
 			t.Errorf("rows %+v, %+v", over, simulated)
 		}
-		if cells := r.Sections[0].Tables[0].Rows[0].Cells; cells[4] != difference || !strings.Contains(over.Note, "1 nodes had not") {
+		if cells := r.Sections[0].Tables[0].Rows[0].Cells; cells[4] != difference || !strings.Contains(over.Note, "nodes that had not made all releases: 1;") {
 			t.Errorf("cells %v, note %q", cells, over.Note)
 		}
 		text := strings.Join(r.Sections[0].Text, "\n")
