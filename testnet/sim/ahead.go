@@ -24,6 +24,7 @@ const lineSize, mostLines = 64, 8
 
 // ahead prepares the wakes that come after the k-th of a window.
 func (h *shard) ahead(k int) {
+	h.atWork = k
 	if !h.s.pull {
 		return
 	}
@@ -32,7 +33,7 @@ func (h *shard) ahead(k int) {
 	}
 	h.pieces, h.asked = h.pieces[:0], 0
 	if i, there := h.waking(k + 1); there {
-		h.showVersions(i)
+		h.planFor(i, &h.plans[(k+1)%2])
 	}
 	for stage := learner.Stages - 1; stage >= 0; stage-- { // the most urgent first
 		if i, there := h.waking(k + learner.Stages - stage); there {
@@ -41,7 +42,7 @@ func (h *shard) ahead(k int) {
 	}
 	if i, there := h.waking(k + 2); there {
 		for _, t := range h.s.actors[i].ties {
-			show(h, &h.s.newest[t.peer], 1)
+			show(h, &h.s.outboxes[t.peer], 1)
 		}
 	}
 	if i, there := h.waking(k + 3); there && len(h.s.actors[i].ties) > 0 {
@@ -49,6 +50,7 @@ func (h *shard) ahead(k int) {
 	}
 	if i, there := h.waking(k + learner.Stages + 1); there {
 		show(h, &h.s.actors[i], 1)
+		show(h, &h.s.looked[i], 1)
 	}
 }
 
@@ -60,21 +62,29 @@ func (h *shard) waking(k int) (i int32, there bool) {
 	return h.first + h.awake[k], true
 }
 
-// showVersions shows the newest versions of an agent's neighbours, and where its own next
-// one will be.
-func (h *shard) showVersions(i int32) {
-	ties := h.s.actors[i].ties
-	for k := range ties {
-		t := &ties[k]
-		if n := h.s.newest[t.peer]; n != nothing {
-			slot := h.s.home(t.peer).pool.slot(n)
-			show(h, &slot[0], len(slot))
+// planFor plans the next wake of an agent, and shows the versions that it will read, and
+// where its own next one will be.
+func (h *shard) planFor(i int32, p *plan) {
+	a := &h.s.actors[i]
+	p.make(h.s, i, h.s.looked[i], h.agenda.due(i-h.first))
+	for k, next := 0, p.takes; k < len(a.ties); k++ {
+		n := a.ties[k].held
+		if len(next) > 0 && int(next[0].edge) == k {
+			n, next = next[0].version, next[1:]
+		}
+		if n != nothing {
+			h.showVersion(h.s.home(a.ties[k].peer), n)
 		}
 	}
 	if last := len(h.pool.free) - 2; last >= 0 {
-		slot := h.pool.slot(h.pool.free[last])
-		show(h, &slot[0], len(slot))
+		h.showVersion(h, h.pool.free[last])
 	}
+}
+
+// showVersion shows a version of a shard.
+func (h *shard) showVersion(of *shard, n int32) {
+	slot := of.pool.slot(n)
+	show(h, &slot[0], len(slot))
 }
 
 // show shows what lies from first on.

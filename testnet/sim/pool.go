@@ -14,17 +14,11 @@ const nothing = -1
 // version is a model that an agent has released. With its predecessors, as far as
 // somebody may still want them, it is the agent's outbox.
 type version struct {
-	// at is when it was released, and when those of the rounds before were, as far as there
-	// were any: what arrived when can mostly be said without a look at those.
-	at       [3]time.Duration
-	round    uint64
-	noiseStd float64
-	previous int32
+	at, before time.Duration // when it was released, and when that of the round before was
+	round      uint64
+	noiseStd   float64
+	previous   int32
 }
-
-// longAgo is when a version that never was is said to have been released: long before
-// anybody looked, but time can be added to it.
-const longAgo = -learner.Never / 2
 
 // versionWords is how many numbers of a slot a version takes.
 const versionWords = (int(unsafe.Sizeof(version{})) + 7) / 8
@@ -92,14 +86,6 @@ func (p *pool) chunk(n int) (i, k int) {
 
 // at is the version of a number.
 func (p *pool) at(n int32) *version { return (*version)(unsafe.Pointer(&p.slot(n)[0])) }
-
-// before is the number of the version so many rounds before another.
-func (p *pool) before(n int32, rounds int) int32 {
-	for range rounds {
-		n = p.at(n).previous
-	}
-	return n
-}
 
 func (p *pool) model(n int32) []float64 {
 	return p.slot(n)[versionWords : versionWords+p.dimension : versionWords+p.dimension]
@@ -196,8 +182,8 @@ func (s *simulation) keep(i int32) {
 		keep(t.peer, t.held)
 		looked = min(looked, s.looked[t.peer])
 	}
-	for n := range s.since(looked, i) {
-		keep(i, n)
+	for e := range s.since(looked, i) {
+		keep(i, e.version)
 	}
 }
 

@@ -37,50 +37,104 @@ func (s *simulation) pulls() bool {
 	return true
 }
 
+// outbox is what the others can see of an agent's versions: when it released the newest
+// ones, the newest first, in one line of the cache. What arrived when can mostly be said
+// without a look at the versions.
+type outbox struct {
+	at      [4]time.Duration // longAgo where there is none
+	version [4]int32
+	round   uint64 // of the newest; 0: there is none
+	_       uint64
+}
+
+// longAgo is when a version that never was is said to have been released: long before
+// anybody looked, but time can be added to it.
+const longAgo = -learner.Never / 2
+
+func emptyOutbox() outbox {
+	return outbox{
+		at:      [...]time.Duration{longAgo, longAgo, longAgo, longAgo},
+		version: [...]int32{nothing, nothing, nothing, nothing},
+	}
+}
+
+// edition is a version as those see it who may take it.
+type edition struct {
+	version int32
+	at      time.Duration
+	round   uint64
+}
+
+func (e edition) posted(from, to int32) posted {
+	return posted{from, to, e.at, learner.KindModel, e.round}
+}
+
+// put puts an edition before the others.
+func (o *outbox) put(e edition) {
+	copy(o.at[1:], o.at[:])
+	copy(o.version[1:], o.version[:])
+	o.at[0], o.version[0], o.round = e.at, e.version, e.round
+}
+
+// newest is the first edition.
+func (o *outbox) newest() edition { return edition{o.version[0], o.at[0], o.round} }
+
+// before is the edition of an agent before another, which came back rounds before the
+// newest. When it was released is known even if its version was freed.
+func (s *simulation) before(from int32, back int, e edition) edition {
+	if back++; back < len(outbox{}.at) {
+		o := &s.outboxes[from]
+		return edition{o.version[back], o.at[back], e.round - 1}
+	}
+	v := s.home(from).pool.at(e.version)
+	return edition{v.previous, v.before, e.round - 1}
+}
+
 // release puts an agent's model into its outbox, where the others find it from the next
 // window on: none can arrive before.
 func (h *shard) release(i int32, now time.Duration, m *learner.Message) {
 	a := &h.s.actors[i]
-	v := version{at: [3]time.Duration{now, longAgo, longAgo}, round: m.Round, noiseStd: m.NoiseStd, previous: a.said}
+	v := version{at: now, before: longAgo, round: m.Round, noiseStd: m.NoiseStd, previous: a.said}
 	if a.said != nothing { // of the round before
-		copy(v.at[1:], h.pool.at(a.said).at[:])
+		v.before = h.pool.at(a.said).at
 	}
 	a.said = h.pool.store(v)
-	h.released = append(h.released, i)
+	e := edition{a.said, now, m.Round}
+	h.released = append(h.released, release{i, e})
 	h.sent[learner.KindModel] += len(a.ties)
 	if h.s.Loss == 0 {
 		return
 	}
 	for k := range a.ties {
-		if first, _ := h.s.copies(v.posted(i, a.ties[k].peer)); first == learner.Never {
+		if first, _ := h.s.copies(e.posted(i, a.ties[k].peer)); first == learner.Never {
 			h.lost++
 		}
 	}
 }
 
-func (v *version) posted(from, to int32) posted {
-	return posted{from, to, v.at[0], learner.KindModel, v.round}
+// release is an edition that the others cannot see yet.
+type release struct {
+	who int32
+	edition
 }
 
 // publish lets the others see what the shard's agents have released in the window.
 func (h *shard) publish() {
-	for _, i := range h.released {
-		h.s.newest[i] = h.s.actors[i].said
+	for _, r := range h.released {
+		h.s.outboxes[r.who].put(r.edition)
 	}
 	h.released = h.released[:0]
 }
 
-// since goes through the versions of an agent that may arrive after a time, the newest
+// since goes through the editions of an agent that may arrive after a time, the newest
 // first.
-func (s *simulation) since(looked time.Duration, from int32) iter.Seq2[int32, *version] {
-	return func(yield func(int32, *version) bool) {
-		p := &s.home(from).pool
-		for n := s.newest[from]; n != nothing; {
-			v := p.at(n)
-			if !yield(n, v) || v.at[1]+s.longest <= looked {
+func (s *simulation) since(looked time.Duration, from int32) iter.Seq[edition] {
+	return func(yield func(edition) bool) {
+		e := s.outboxes[from].newest()
+		for back := 0; e.version != nothing && yield(e); back++ {
+			if e = s.before(from, back, e); e.at+s.longest <= looked {
 				return
 			}
-			n = v.previous
 		}
 	}
 }
@@ -102,47 +156,63 @@ func (h *shard) catchUp(i int32, now time.Duration) error {
 	return h.take(i, looked, now)
 }
 
-// take lets an agent take the newest version of each neighbour that has arrived since it
-// looked.
+// plan is what an agent takes at a time: found out ahead of it, so that it can be
+// fetched.
+type plan struct {
+	who         int32
+	looked, now time.Duration
+	takes       []take
+	taken       int
+	last        time.Duration // that any of them arrived
+}
+
+// take is a version to take over an edge.
+type take struct{ edge, version int32 }
+
+// make makes the plan of an agent that takes the newest version of each neighbour
+// that has arrived since it looked.
+func (p *plan) make(s *simulation, i int32, looked, now time.Duration) {
+	*p = plan{who: i, looked: looked, now: now, takes: p.takes[:0]}
+	ties := s.actors[i].ties
+	for k := range ties {
+		if n := p.newest(s, &ties[k]); n != nothing {
+			p.takes = append(p.takes, take{int32(k), n})
+		}
+	}
+}
+
+// take lets an agent take what has arrived since it looked.
 func (h *shard) take(i int32, looked, now time.Duration) error {
-	a := &h.s.actors[i]
-	for k := range a.ties {
+	p := &h.plans[h.atWork%2]
+	if p.who != i || p.looked != looked || p.now != now {
+		p.make(h.s, i, looked, now)
+	}
+	h.taken += p.taken
+	h.last = max(h.last, p.last)
+	for _, t := range p.takes {
 		h.between()
-		if n := h.newest(i, k, looked, now); n != nothing {
-			if err := h.hand(i, k, n); err != nil {
-				return err
-			}
+		if err := h.hand(i, int(t.edge), t.version); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// newest is the newest version that has arrived from an agent's k-th neighbour, if it is
-// news. Those before that would have been when they arrived count as taken, too.
-func (h *shard) newest(i int32, k int, looked, now time.Duration) int32 {
-	t := &h.s.actors[i].ties[k]
-	n := h.s.newest[t.peer]
-	if n == nothing || n == t.held {
-		return nothing
-	}
-	p := &h.s.home(t.peer).pool
-	v := p.at(n)
-	heard, earliest := int32(nothing), learner.Never
-	for back := 0; v.round-uint64(back) > t.round; {
-		m := posted{t.peer, i, v.at[back], learner.KindModel, v.round - uint64(back)}
-		if at := h.s.arrival(m, looked, now); at <= min(now, earliest) {
+// newest is the newest version that has arrived over an edge, if it is news. Those
+// before that would have been when they arrived count as taken, too.
+func (p *plan) newest(s *simulation, t *tie) int32 {
+	heard, earliest := int32(nothing), p.now
+	e := s.outboxes[t.peer].newest()
+	for back := 0; e.round > t.round; back++ {
+		if at := s.arrival(e.posted(t.peer, p.who), p.looked, p.now); at <= earliest {
 			earliest = at
-			h.taken++
-			h.last = max(h.last, at)
+			p.taken++
+			p.last = max(p.last, at)
 			if heard == nothing {
-				heard = p.before(n, back)
+				heard = e.version
 			}
 		}
-		if back++; back == len(v.at) {
-			n, back = p.before(n, back-1), 1
-			v = p.at(n)
-		}
-		if v.at[back]+h.s.longest <= looked {
+		if e = s.before(t.peer, back, e); e.at+s.longest <= p.looked {
 			break
 		}
 	}
@@ -185,8 +255,8 @@ func (h *shard) hand(i int32, k int, n int32) error {
 
 // miss counts what arrives from a neighbour while an agent is away.
 func (h *shard) miss(i, peer int32, looked, now time.Duration) {
-	for _, v := range h.s.since(looked, peer) {
-		one, other := h.s.copies(v.posted(peer, i))
+	for e := range h.s.since(looked, peer) {
+		one, other := h.s.copies(e.posted(peer, i))
 		for _, at := range [...]time.Duration{one, other} {
 			if at > looked && at <= now {
 				h.lost++
@@ -204,8 +274,8 @@ func (s *simulation) ending() time.Duration {
 			last = max(last, r.at)
 		}
 		for k := range a.ties {
-			for _, v := range s.since(s.looked[i], a.ties[k].peer) {
-				one, other := s.copies(v.posted(a.ties[k].peer, int32(i)))
+			for e := range s.since(s.looked[i], a.ties[k].peer) {
+				one, other := s.copies(e.posted(a.ties[k].peer, int32(i)))
 				for _, at := range [...]time.Duration{one, other} {
 					if at != learner.Never {
 						last = max(last, at)

@@ -41,7 +41,9 @@ type shard struct {
 	payment   payment
 	come      []arrival       // to the agent at work
 	message   learner.Message // that it hears
-	released  []int32         // agents, in this window
+	released  []release       // in this window
+	plans     [2]plan         // of the agent at work and of the next
+	atWork    int             // of which agent, in the window
 	awake     []int32         // in this window
 	edges     []learner.Edge
 	pieces    []piece // of memory that those who wake next will touch

@@ -102,22 +102,22 @@ func (r *Running) Wakes() int {
 
 type simulation struct {
 	Config
-	actors  []actor
-	shards  []shard
-	shift   uint8                // of an agent's number to that of its shard
-	index   map[learner.ID]int32 // looked up, never iterated
-	clocked bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
-	pull    bool                 // agents take models when they wake; else messages are handled when they arrive
-	newest  []int32              // versions of the agents that the others can see, if they pull
-	looked  []time.Duration      // when each agent last took what had arrived, likewise
-	longest time.Duration        // that a message can take
-	ties    []tie                // not taken yet by agents
-	changes []change             // to come, in order of time
-	now     time.Duration        // all before has happened
-	last    time.Duration        // of what happened in discovery
-	until   time.Duration        // end of the window
-	busy    int                  // events of the window before
-	sample  time.Duration        // when the next one is due
+	actors   []actor
+	shards   []shard
+	shift    uint8                // of an agent's number to that of its shard
+	index    map[learner.ID]int32 // looked up, never iterated
+	clocked  bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
+	pull     bool                 // agents take models when they wake; else messages are handled when they arrive
+	outboxes []outbox             // of the agents, if they pull
+	looked   []time.Duration      // when each agent last took what had arrived, likewise
+	longest  time.Duration        // that a message can take
+	ties     []tie                // not taken yet by agents
+	changes  []change             // to come, in order of time
+	now      time.Duration        // all before has happened
+	last     time.Duration        // of what happened in discovery
+	until    time.Duration        // end of the window
+	busy     int                  // events of the window before
+	sample   time.Duration        // when the next one is due
 
 	finders     []finder // of discovery
 	agenda      agendaOfTalks
@@ -147,7 +147,7 @@ func newSimulation(c Config) (*simulation, error) {
 		s.connect()
 	}
 	if s.pull = s.pulls(); s.pull {
-		s.newest = slices.Repeat([]int32{nothing}, len(s.actors))
+		s.outboxes = inLargePages(slices.Repeat([]outbox{emptyOutbox()}, len(s.actors)))
 		s.looked = slices.Repeat([]time.Duration{-1}, len(s.actors))
 	}
 	s.divide()
