@@ -10,7 +10,9 @@ import (
 // be waiting for it. So while one is at work, what the next ones will touch is brought
 // into the cache: where one thing says where the next lies, a wake earlier each. All at
 // once would be more than a processor has on its way at a time, so it is asked for in pieces,
-// one whenever the agent at work has done with a record or a neighbour.
+// one whenever the agent at work has done with a record or a neighbour. A piece whose page the
+// processor does not know waits longer for its address than for the numbers, so the first
+// line of each is asked for at once: the addresses are looked up side by side.
 
 // piece is some lines of memory that will be touched.
 type piece struct {
@@ -22,10 +24,14 @@ type piece struct {
 // lines a piece has at most.
 const lineSize, mostLines = 64, 8
 
+// outOfCache is how many agents are too many for a cache: with fewer, asking would cost
+// more than waiting.
+const outOfCache = 256
+
 // ahead prepares the wakes that come after the k-th of a window.
 func (h *shard) ahead(k int) {
 	h.atWork = k
-	if !h.s.pull {
+	if !h.s.fetch {
 		return
 	}
 	for range h.pieces {
@@ -51,6 +57,9 @@ func (h *shard) ahead(k int) {
 	if i, there := h.waking(k + learner.Stages + 1); there {
 		show(h, &h.s.actors[i], 1)
 		show(h, &h.s.looked[i], 1)
+	}
+	for i := range h.pieces {
+		prefetch(h.pieces[i].at, 1)
 	}
 }
 

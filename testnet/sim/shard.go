@@ -77,7 +77,7 @@ func (s *simulation) divide() {
 			out: make([][]dispatch, len(s.shards)), message: learner.Message{Kind: learner.KindModel},
 		}
 		h.near = h.show
-		if s.pull {
+		if s.fetch {
 			h.workspace.Between = h.between
 		}
 	}

@@ -108,6 +108,7 @@ type simulation struct {
 	index    map[learner.ID]int32 // looked up, never iterated
 	clocked  bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
 	pull     bool                 // agents take models when they wake; else messages are handled when they arrive
+	fetch    bool                 // what agents will read is brought into the cache, if they pull
 	outboxes []outbox             // of the agents, if they pull
 	looked   []time.Duration      // when each agent last took what had arrived, likewise
 	longest  time.Duration        // that a message can take
@@ -147,6 +148,7 @@ func newSimulation(c Config) (*simulation, error) {
 		s.connect()
 	}
 	if s.pull = s.pulls(); s.pull {
+		s.fetch = len(s.actors) >= outOfCache
 		s.outboxes = inLargePages(slices.Repeat([]outbox{emptyOutbox()}, len(s.actors)))
 		s.looked = slices.Repeat([]time.Duration{-1}, len(s.actors))
 	}
