@@ -21,7 +21,7 @@ func flush(v float64) float64 {
 // copy.
 func flushed(v []float64) []float64 {
 	for k, x := range v {
-		if x != flush(x) {
+		if math.Abs(x) < tiny && x != 0 {
 			out := append([]float64(nil), v...)
 			for j := range out[k:] {
 				out[k+j] = flush(out[k+j])

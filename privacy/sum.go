@@ -68,7 +68,7 @@ func (s *Sum) AddScaled(scale float64, x []float64, there bool) bool {
 	if !there {
 		factor = 0
 	}
-	addInside(s.total, x, scale, factor)
+	addInside(s.total, x, scale*factor)
 	s.slots++
 	return true
 }
@@ -87,7 +87,7 @@ func (s *Sum) add(gradient []float64, weight int64) {
 		f, ordinary, inside := s.mechanism.factor(gradient)
 		f *= float64(weight)
 		if inside {
-			addInside(s.total, gradient, 1, f)
+			addInside(s.total, gradient, f)
 		}
 		if inside || ordinary && addWithin(s.total, gradient, f, s.mechanism.clip) {
 			s.slots++

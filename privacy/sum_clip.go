@@ -61,6 +61,10 @@ func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool
 // than a relative 2^-29: each is off by less than 2^-31 (see factor), the products
 // round by a relative 2^-53 each, and what underflows anywhere is below 2^-1000, where
 // the sum is above 2^-800. A scale of 0 gives zeros, which both add alike.
+//
+// Also, scale times the power of two by which factor multiplies is then an exact number,
+// for it is far above 2^-1022, and far from overflow: times x it is within the clip, which
+// is at most 2^42, and x is above 2^-400.
 func (m *Mechanism) surelyInside(scale float64, x []float64) bool {
 	if m.l1() || len(x) > 1<<20 {
 		return false
@@ -68,7 +72,8 @@ func (m *Mechanism) surelyInside(scale float64, x []float64) bool {
 	squares := floats.Dot(x, x)
 	norm, clip := scale*scale*squares, float64(m.clip)*powerOfTwo(m.grid)
 	ordinary := norm > 2*smallestSquare && norm < largestSquare/2 && squares > smallestSquare && squares < largestSquare
-	return norm < clip*clip*(1-0x1p-18) && (ordinary || scale == 0)
+	exact := math.Abs(scale*powerOfTwo(-m.grid)) > 0x1p-1000
+	return norm < clip*clip*(1-0x1p-18) && (ordinary && exact || scale == 0)
 }
 
 // Squares of norms within these bounds have lost nothing that counts to underflow,
@@ -94,11 +99,23 @@ func sumOfSquares(v []float64) float64 {
 func powerOfTwo(e int) float64 { return math.Float64frombits(uint64(e+1023) << 52) }
 
 // addInside adds what quantise would write to total, for the gradient scale x, well inside
-// the clip.
-func addInside(total []int64, x []float64, scale, factor float64) {
+// the clip: each product, rounded, times a power of two, rounded toward zero. units is
+// scale times that power, exactly (see surelyInside). Multiplying by it at once rounds
+// to the same bits, but for numbers below 2^-1022: the product itself is one, or what it
+// becomes. Since no power is above 2^600, either is then less than a unit, and both ways
+// come to 0.
+func addInside(total []int64, x []float64, units float64) {
 	total = total[:len(x)]
-	for j, v := range x {
-		total[j] += int64(scale * v * factor)
+	k := 0
+	for ; k+4 <= len(x); k += 4 {
+		t, v := (*[4]int64)(total[k:k+4]), (*[4]float64)(x[k:k+4])
+		t[0] += int64(units * v[0])
+		t[1] += int64(units * v[1])
+		t[2] += int64(units * v[2])
+		t[3] += int64(units * v[3])
+	}
+	for ; k < len(x); k++ {
+		total[k] += int64(units * x[k])
 	}
 }
 

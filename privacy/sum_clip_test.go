@@ -331,7 +331,7 @@ func TestInsideIsAtMostTheClip(t *testing.T) {
 		}
 		seen++
 		v := make([]int64, dim)
-		addInside(v, g, 1, f)
+		addInside(v, g, f)
 		if !ordinary || !within(m, v, m.clip) {
 			t.Fatalf("%+v: %d coordinates inside the clip contribute more than it", m, dim)
 		}
