@@ -21,12 +21,12 @@ func process() (memory uint64, files int, cpu float64) {
 		files = max(0, len(names)-1)     // without the directory itself
 		dir.Close()
 	}
-	return memory, files, processorTime().Seconds()
+	return memory, files, ProcessorTime().Seconds()
 }
 
-// processorTime is the processor time of this process so far; 0 where the system does
+// ProcessorTime is the processor time of this process so far; 0 where the system does
 // not say.
-func processorTime() time.Duration {
+func ProcessorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0

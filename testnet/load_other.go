@@ -7,5 +7,5 @@ import "time"
 // process returns zeros: nothing is read on this system.
 func process() (memory uint64, files int, cpu float64) { return 0, 0, 0 }
 
-// processorTime returns zero: nothing is read on this system.
-func processorTime() time.Duration { return 0 }
+// ProcessorTime returns zero: nothing is read on this system.
+func ProcessorTime() time.Duration { return 0 }

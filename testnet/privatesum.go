@@ -53,6 +53,13 @@ func (s *Summed) Known(i int) (*learner.Known, error) {
 // adds in whole numbers on the grid of the noise, as a committee does, each of whose
 // members adds its own part of the noise.
 func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
+	return p.LearnMany(len(records), func(i int) []learner.Record { return records[i] }, len(records))
+}
+
+// LearnMany is [PrivateSum.Learn] for more contributors than memory holds: of asks for the
+// records of one at a time, once for each round, and only what the first kept ones added is
+// kept for [Summed.Known].
+func (p PrivateSum) LearnMany(contributors int, of func(i int) []learner.Record, kept int) (*Summed, error) {
 	noise := privacy.NewSeededNoise(p.Seed)
 	out := &Summed{own: make([][]learner.Contribution, len(p.Recipes))}
 	var opened []learner.Opened
@@ -65,8 +72,9 @@ func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.own[i] = make([]learner.Contribution, len(records))
-		opened = append(opened, a.open(records, out.own[i]))
+		own := make([]learner.Contribution, contributors)
+		opened = append(opened, a.open(of, own, kept))
+		out.own[i] = own[:kept]
 		for range s.Rounds() {
 			out.Dimensions = append(out.Dimensions, s.Dimension())
 		}
@@ -76,15 +84,16 @@ func (p PrivateSum) Learn(records [][]learner.Record) (*Summed, error) {
 	return out, err
 }
 
-// open makes the sums of a recipe, round by round, and keeps in own what was added.
-func (a *adder) open(records [][]learner.Record, own []learner.Contribution) learner.Opened {
+// open makes the sums of a recipe, round by round, and keeps in own what was added: of the
+// first kept contributors the vectors, of all the numbers of slots.
+func (a *adder) open(of func(i int) []learner.Record, own []learner.Contribution, kept int) learner.Opened {
 	opened := learner.Opened{Summing: a.Summing, SD: a.sd}
 	if a.Rounds() == 1 {
-		opened.Sum = a.round(records, nil, own)
+		opened.Sum = a.round(of, nil, own, kept)
 	} else {
 		walk := a.Descent()
 		for range a.Rounds() {
-			sum := a.round(records, walk.At(), own)
+			sum := a.round(of, walk.At(), own, kept)
 			walk.Take(sum, slots(own))
 		}
 		opened.Sum = walk.Model()
@@ -145,16 +154,20 @@ func slots(of []learner.Contribution) (n int) {
 }
 
 // round returns the sum of all vectors at a public model, and keeps in own what was
-// added.
-func (a *adder) round(records [][]learner.Record, at []float64, own []learner.Contribution) []float64 {
+// added, see open.
+func (a *adder) round(of func(i int) []learner.Record, at []float64, own []learner.Contribution, kept int) []float64 {
 	total := make([]int64, a.Dimension())
-	for i := range records {
-		own[i] = a.Contribution(records[i], at)
+	for i := range own {
+		own[i] = a.Contribution(of(i), at)
 		added := slices.Clone(own[i].Vector)
 		if a.lie != nil {
 			a.lie(i, added)
 		}
-		own[i].Vector = reals(a.mechanism.Units(own[i].Vector, most), a.mechanism.Unit())
+		if i < kept {
+			own[i].Vector = reals(a.mechanism.Units(own[i].Vector, most), a.mechanism.Unit())
+		} else {
+			own[i].Vector = nil
+		}
 		for j, v := range a.mechanism.Units(added, most) {
 			total[j] += v
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -81,7 +82,7 @@ func TestPrivateSumHasTheNoise(t *testing.T) {
 	if want := 7.3174; a.sd < want || a.sd > want*1.0001 {
 		t.Errorf("the noise is %v, want %v", a.sd, want)
 	}
-	sum := a.round(nil, nil, nil)
+	sum := a.round(nil, nil, nil, 0)
 	var square float64
 	for _, v := range sum {
 		square += v * v / float64(len(sum))
@@ -93,7 +94,7 @@ func TestPrivateSumHasTheNoise(t *testing.T) {
 	if a, err = p.adder(s, 1, privacy.NewSeededNoise(p.Seed)); err != nil {
 		t.Fatal(err)
 	}
-	if sum = a.round(nil, nil, nil); a.sd != 0 || slices.ContainsFunc(sum, func(v float64) bool { return v != 0 }) {
+	if sum = a.round(nil, nil, nil, 0); a.sd != 0 || slices.ContainsFunc(sum, func(v float64) bool { return v != 0 }) {
 		t.Error("there is noise in a sum without noise")
 	}
 }
@@ -110,6 +111,35 @@ func TestPrivateSumOfMoments(t *testing.T) {
 	}, measured)
 	if e.private > e.alone-0.06 || e.newcomer > e.private+0.01 {
 		t.Errorf("error shares %+v", e)
+	}
+}
+
+// Of a sum for which only few contributions are kept, everything else is as with all.
+func TestPrivateSumKeepsFew(t *testing.T) {
+	d, err := Linear(21, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := make([][]learner.Record, len(d.People))
+	for i := range records {
+		records[i] = d.People[i].Records
+	}
+	for _, kind := range []string{"moments", "gradient"} {
+		p := PrivateSum{Task: d.Task, Recipes: []learner.Recipe{{Kind: kind, Share: 1}}, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 21}
+		all, err := p.Learn(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		few, err := p.LearnMany(len(records), func(i int) []learner.Record { return records[i] }, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(few.Population, all.Population) || !reflect.DeepEqual(few.own[0], all.own[0][:3]) {
+			t.Errorf("%s: another sum, or other contributions", kind)
+		}
+		if _, err := few.Known(2); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

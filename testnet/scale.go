@@ -154,7 +154,7 @@ func (o *ScaleOptions) measure(n, p int, step func() error) (row ScaleRow, err e
 	r.allocated = 0
 	err = r.compare(&row)
 	row.Allocated = float64(r.allocated) / float64(max(1, r.running.Wakes()-wakes))
-	row.Peak = peakMemory()
+	row.Peak = PeakMemory()
 	return row, err
 }
 
@@ -214,10 +214,10 @@ func (r *scaleRun) advance(best *Rate) (err error) {
 // measure keeps the rates of a step if they are the best so far. It returns the number
 // of wakes.
 func (r *Rate) measure(step func() int) {
-	cpu, began := processorTime(), time.Now()
+	cpu, began := ProcessorTime(), time.Now()
 	made := float64(step())
 	r.Wakes = max(r.Wakes, made/time.Since(began).Seconds())
-	if used := processorTime() - cpu; used > 0 {
+	if used := ProcessorTime() - cpu; used > 0 {
 		r.PerCPU = max(r.PerCPU, made/used.Seconds())
 	}
 }

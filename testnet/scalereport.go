@@ -9,8 +9,9 @@ import (
 	"text/tabwriter"
 )
 
-// peakMemory is the most memory this process has used so far, if the system says it.
-func peakMemory() float64 {
+// PeakMemory is the most memory in bytes that this process has used so far; 0 if the
+// system does not say it.
+func PeakMemory() float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -111,7 +111,7 @@ func measureSum(terms sums.Terms, members int, seed uint64) (m measuredSum, err 
 			Terms: terms, Members: members, Contributors: contributors,
 			Vector:  func(i int, s *sums.Sum) ([]int64, int) { return make([]int64, s.Dimension), 1 },
 			Collect: time.Minute, Latency: 100 * time.Millisecond, Until: time.Hour, Seed: seed,
-			Clock: processorTime,
+			Clock: ProcessorTime,
 		}.Run()
 	}
 	few, err := run(1)

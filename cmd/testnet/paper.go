@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/paper/crowd"
 	"p2pnode/testnet/paper/linear"
 	"p2pnode/testnet/paper/movielens"
 	"p2pnode/testnet/paper/schemes"
@@ -26,6 +27,7 @@ import (
 func experiments() []paper.Experiment {
 	return []paper.Experiment{
 		linear.Experiment(),
+		crowd.Experiment(),
 		movielens.Experiment(),
 		schemes.GraphHomomorphic(),
 		schemes.KM(),
@@ -118,6 +120,9 @@ func newExperiment(e paper.Experiment, dir string) *cobra.Command {
 	}
 	if e.UsesReal {
 		cmd.Flags().BoolVar(&o.Real, "real", false, "the same task once over real libp2p nodes as well")
+	}
+	if e.UsesPeople {
+		cmd.Flags().IntVar(&o.People, "people", 0, "how many people (default: the experiment's own number)")
 	}
 	if e.UsesCSV {
 		o.registerCSV(cmd.Flags())
@@ -254,6 +259,7 @@ func (o *paperOptions) command(e paper.Experiment) string {
 	}
 	add(e.Data != "", "--data "+quoted(o.Data))
 	add(o.Seeds > 0, fmt.Sprint("--seeds ", o.Seeds))
+	add(o.People != 0, fmt.Sprint("--people ", o.People))
 	add(o.Quick, "--quick")
 	add(o.Real, "--real")
 	add(e.UsesCSV, fmt.Sprintf("--node-column %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))

@@ -96,6 +96,9 @@ func (o *paperOptions) runOne(cmd *cobra.Command, e paper.Experiment) (paper.Ent
 	of := *o
 	of.Data, of.Real = "", o.Real && e.UsesReal
 	switch {
+	case e.Apart != "" && !o.Quick:
+		entry.LeftOut = e.Apart + ": run 'testnet paper " + e.Name + "'."
+		return entry, nil
 	case e.Data != "" && e.Place == "":
 		entry.LeftOut = "It needs data of yours: run 'testnet paper " + e.Name + "'."
 		return entry, nil

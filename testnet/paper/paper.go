@@ -21,6 +21,10 @@ type Experiment struct {
 	Place    string
 	UsesCSV  bool // it uses Options.CSV
 	UsesReal bool // it uses Options.Real
+	// UsesPeople: it uses Options.People.
+	UsesPeople bool
+	// Apart says why 'paper all' leaves it out unless Options.Quick; "": it does not.
+	Apart string
 	// Plan says what to compute. It reads files but does no long computation.
 	Plan func(Options) (*Plan, error)
 }
@@ -36,6 +40,7 @@ type Options struct {
 	// system's. After an interruption nodes may still write into it.
 	Scratch string
 	CSV     CSV // of experiment csv
+	People  int // how many there are, of an experiment that uses it; 0: its own number
 }
 
 // CSV describes a file for experiment csv.

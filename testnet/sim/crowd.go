@@ -55,8 +55,7 @@ func (c Crowd) ConfigAndPlain() (Config, *Plain, error) {
 }
 
 // participants makes up the agents on a random graph: the records of agent i follow
-// from the seed and i alone. Those of all agents lie in one block of memory, and so do
-// their features.
+// from the seed and i alone.
 func (c Crowd) participants(t *learner.Task) (list []Participant, features []float64, err error) {
 	design := privacy.Design{Noise: privacy.Unprotected, Clip: t.GradientBound()}
 	if c.Private {
@@ -68,30 +67,48 @@ func (c Crowd) participants(t *learner.Task) (list []Participant, features []flo
 	if err != nil {
 		return nil, nil, err
 	}
-	edges := RandomGraph(c.Agents, c.Neighbours, c.Seed)
 	list = make([]Participant, c.Agents)
-	records := inLargePages(make([]learner.Record, c.Agents*c.Records))
-	features = inLargePages(make([]float64, c.Agents*c.Records*c.Dimension))
-	for i := range list {
-		own := records[i*c.Records : (i+1)*c.Records]
-		c.fill(i, own, features[i*c.Records*c.Dimension:])
-		list[i] = Participant{ID: Name(i), Edges: edges[i], Records: own, Policy: policy}
+	for i, edges := range RandomGraph(c.Agents, c.Neighbours, c.Seed) {
+		list[i] = Participant{ID: Name(i), Edges: edges, Policy: policy}
 	}
-	return list, features, nil
+	return list, LayRecords(list, c.Records, c.Dimension, c.fill), nil
+}
+
+// LayRecords gives each participant so many training records of so many features, for draw
+// to fill in. The records of all lie in one block of memory, and so do their features,
+// which it returns: a million participants need no more than that.
+func LayRecords(list []Participant, count, width int, draw func(i int, own []learner.Record)) (features []float64) {
+	records := inLargePages(make([]learner.Record, len(list)*count))
+	features = inLargePages(make([]float64, len(list)*count*width))
+	for i := range list {
+		own := records[i*count : (i+1)*count : (i+1)*count]
+		NewRecords(own, features[i*count*width:(i+1)*count*width])
+		draw(i, own)
+		list[i].Records = own
+	}
+	return features
+}
+
+// NewRecords numbers the records of one participant, so that all are for training, and
+// gives them their parts of the features.
+func NewRecords(own []learner.Record, features []float64) {
+	width := len(features) / len(own)
+	var seq learner.Seq
+	for k := range own {
+		if seq++; seq.HeldOut() {
+			seq++
+		}
+		own[k] = learner.Record{Seq: seq, X: features[k*width : (k+1)*width : (k+1)*width]}
+	}
 }
 
 // fill makes the records of agent i: a linear model of its own on unit vectors, with
 // a little noise.
-func (c Crowd) fill(i int, records []learner.Record, features []float64) {
+func (c Crowd) fill(i int, own []learner.Record) {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(i)))
 	slope := r.NormFloat64()
-	var seq learner.Seq
-	for k := range records {
-		seq++
-		if seq.HeldOut() {
-			seq++
-		}
-		x := features[k*c.Dimension : (k+1)*c.Dimension : (k+1)*c.Dimension]
+	for k := range own {
+		x := own[k].X
 		var square float64
 		for j := range x {
 			x[j] = r.Float64() - 0.5
@@ -100,6 +117,6 @@ func (c Crowd) fill(i int, records []learner.Record, features []float64) {
 		for j := range x {
 			x[j] /= math.Sqrt(square)
 		}
-		records[k] = learner.Record{Seq: seq, X: x, Y: slope*x[0] + x[c.Dimension-1] + 0.1*r.NormFloat64()}
+		own[k].Y = slope*x[0] + x[c.Dimension-1] + 0.1*r.NormFloat64()
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -54,6 +55,28 @@ func RandomGraph(n, degree int, seed uint64) [][]learner.Edge {
 			if free(i) && free(j) {
 				g.join(i, j, 1)
 			}
+		}
+	}
+	return g.sorted()
+}
+
+// AlikeGraph returns the edges of agents that stand on a circle, at these angles: symmetric,
+// weight 1, and of the given degree, or a little less where the numbers do not come out.
+// The angle between two neighbours is about normal with a standard deviation of spread.
+// It takes time proportional to n log n: in each of degree rounds all stand up in the
+// order of their angles, each moved at random, and join hands in pairs.
+func AlikeGraph(angles []float64, degree int, spread float64, seed uint64) [][]learner.Edge {
+	g := newEdgeSet(len(angles), degree)
+	r := rand.New(rand.NewPCG(seed, 19))
+	place, order := make([]float64, len(angles)), make([]int32, len(angles))
+	for range degree {
+		for i, a := range angles {
+			turns := (a + spread*math.Sqrt2/2*r.NormFloat64()) / (2 * math.Pi)
+			place[i], order[i] = turns-math.Floor(turns), int32(i)
+		}
+		slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
+		for k := 0; k+1 < len(order); k += 2 {
+			g.join(int(order[k]), int(order[k+1]), 1)
 		}
 	}
 	return g.sorted()

@@ -45,6 +45,46 @@ func connected(edges [][]learner.Edge) bool {
 	return len(seen) == len(edges)
 }
 
+// Neighbours on the circle are as far apart as they should be, also across the angle 0, and
+// hardly anybody lacks one. Tolerance: five standard errors of a standard deviation of
+// 10,000 differences, of which those at one person depend on each other, so twice that.
+func TestAlikeGraph(t *testing.T) {
+	const n, degree, spread = 2000, 10, 0.3
+	angles := make([]float64, n)
+	r := rand.New(rand.NewPCG(3, 0))
+	for i := range angles {
+		angles[i] = 2 * math.Pi * r.Float64()
+	}
+	edges := AlikeGraph(angles, degree, spread, 7)
+	checkSymmetric(t, edges)
+	if !connected(edges) {
+		t.Error("not connected")
+	}
+	total, across, square := 0, 0, 0.
+	for i, list := range edges {
+		total += len(list)
+		if len(list) > degree {
+			t.Errorf("agent %d has %d edges, want at most %d", i, len(list), degree)
+		}
+		for _, e := range list {
+			apart := angles[i] - angles[Number(e.Peer)]
+			if math.Abs(apart) > math.Pi {
+				across++
+			}
+			square += math.Pow(math.Remainder(apart, 2*math.Pi), 2)
+		}
+	}
+	if sd := math.Sqrt(square / float64(total)); math.Abs(sd/spread-1) > 0.07 {
+		t.Errorf("neighbours are %.3f apart in the root of the mean square, want %v", sd, spread)
+	}
+	if total < n*degree*98/100 || across == 0 {
+		t.Errorf("%d edges, %d of them across the angle 0", total, across)
+	}
+	if !reflect.DeepEqual(edges, AlikeGraph(angles, degree, spread, 7)) {
+		t.Error("the same seed gives another graph")
+	}
+}
+
 func TestRandomGraph(t *testing.T) {
 	for _, c := range []struct{ n, degree int }{{2, 10}, {3, 2}, {11, 10}, {50, 4}, {610, 10}} {
 		edges := RandomGraph(c.n, c.degree, 7)

@@ -79,17 +79,23 @@ func Run(c Config) (*Result, error) {
 }
 
 // Running is a simulation that goes on step by step.
-type Running struct{ s *simulation }
+type Running struct {
+	s   *simulation
+	now time.Duration
+}
 
 // Start makes the agents, at time 0.
 func Start(c Config) (*Running, error) {
 	s, err := newSimulation(c)
-	return &Running{s}, err
+	return &Running{s: s}, err
 }
 
 // Advance goes on until a virtual time, inclusive, or until there is nothing left
 // to do.
-func (r *Running) Advance(until time.Duration) error { return r.s.run(min(until, r.s.Until)) }
+func (r *Running) Advance(until time.Duration) error {
+	r.now = max(r.now, min(until, r.s.Until))
+	return r.s.run(r.now)
+}
 
 // Wakes is how often agents have asked their doors for a release so far.
 func (r *Running) Wakes() int {
@@ -98,6 +104,26 @@ func (r *Running) Wakes() int {
 		wakes += r.s.shards[i].wakes
 	}
 	return wakes
+}
+
+// Lost is how many messages have not arrived so far: by chance, or because their receiver
+// was away.
+func (r *Running) Lost() int {
+	lost := 0
+	for i := range r.s.shards {
+		lost += r.s.shards[i].lost
+	}
+	return lost
+}
+
+// State is the state of one participant, who first hears what has arrived until now. A
+// run goes on as if nobody had looked.
+func (r *Running) State(participant int) (learner.State, error) {
+	i := int32(participant)
+	if err := r.s.home(i).hear(i, r.now); err != nil {
+		return learner.State{}, err
+	}
+	return r.s.actors[i].State(), nil
 }
 
 type simulation struct {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -44,6 +45,54 @@ func TestStartAtGivenModels(t *testing.T) {
 	for i, s := range run(t, c).States {
 		if d := floats.Distance(s.Model, want[i], 2); d > 1e-6 || s.Round != 4 {
 			t.Errorf("agent %d is %g from where it began, in round %d", i, d, s.Round)
+		}
+	}
+}
+
+// Looking at single participants on the way shows what a sample of all shows, and changes
+// nothing: a run that nobody looks at ends in the same states.
+func TestLookingChangesNothing(t *testing.T) {
+	for _, private := range []bool{false, true} {
+		c, err := Crowd{Agents: 40, Dimension: 6, Neighbours: 4, Records: 5, Private: private, Seed: 2}.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Loss, c.Duplicate, c.Until = 0.2, 0.1, 12*time.Second
+		var sampled [][]learner.State
+		c.Every, c.Sample = 3*time.Second, func(_ time.Duration, states []learner.State) { sampled = append(sampled, states) }
+		unseen := run(t, c)
+		c.Sample = nil
+		looked, err := Start(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 4 {
+			if err := looked.Advance(time.Duration(k+1)*c.Every - 1); err != nil {
+				t.Fatal(err)
+			}
+			for i := range c.Participants {
+				if k == 1 && i%3 == 0 {
+					continue // so that some are looked at less often
+				}
+				s, err := looked.State(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(s, sampled[k][i]) {
+					t.Errorf("private %v, after %v: participant %d has %+v, want %+v", private, time.Duration(k+1)*c.Every, i, s, sampled[k][i])
+				}
+			}
+		}
+		if err := looked.Advance(c.Until); err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Participants {
+			if s, err := looked.State(i); err != nil || !reflect.DeepEqual(s, unseen.States[i]) {
+				t.Errorf("private %v: participant %d ends with %+v, %v, want %+v", private, i, s, err, unseen.States[i])
+			}
+		}
+		if lost := looked.Lost(); lost != unseen.Lost || lost == 0 {
+			t.Errorf("%d messages lost, want %d", lost, unseen.Lost)
 		}
 	}
 }
