@@ -70,11 +70,12 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/nodes":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper"},
 	"p2pnode/testnet/paper/movielens": {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
+	"p2pnode/testnet/paper/crowd":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper", "testnet/sim"},
 	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "internal/program", "node", "node/api", "node/dashboard", "node/datadir", "node/local", "node/logs", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "node/tokens", "rowfile"},
 	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/attack", "testnet/audit", "testnet/cases",
-		"testnet/page", "testnet/paper", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
+		"testnet/page", "testnet/paper", "testnet/paper/crowd", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }
 
 // banned lists what a package must not depend on, directly or not, with the

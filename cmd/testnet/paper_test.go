@@ -63,12 +63,13 @@ func TestPaperRunsAnExperiment(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "About one") || !strings.Contains(stdout, "testnet-results/one.html") {
 		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
 	}
-	code, stdout, stderr = paperRun(t, t.Context(), list, "one", "--seeds", "2", "--json")
+	list[0].UsesPeople = true
+	code, stdout, stderr = paperRun(t, t.Context(), list, "one", "--seeds", "2", "--people", "300", "--json")
 	var r paper.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v: %s", code, err, stdout)
 	}
-	if r.Command != "testnet paper one --seed 1 --seeds 2" || r.Seeds != 2 || !r.Complete || len(r.Rows) != 1 || *r.Rows[0].Error != 3 {
+	if r.Command != "testnet paper one --seed 1 --seeds 2 --people 300" || r.Seeds != 2 || !r.Complete || len(r.Rows) != 1 || *r.Rows[0].Error != 3 {
 		t.Errorf("result %+v", r)
 	}
 	if !strings.Contains(stderr, "3 of 3 cells are taken up") {
@@ -91,7 +92,9 @@ func TestPaperAll(t *testing.T) {
 	if err := os.MkdirAll("data/there", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	list := []paper.Experiment{broken, madeUp("one", nil), fed, hungry, yours}
+	large := madeUp("large", nil)
+	large.Apart = "It takes all memory"
+	list := []paper.Experiment{broken, madeUp("one", nil), fed, hungry, yours, large}
 	code, stdout, stderr := paperRun(t, t.Context(), list, "all", "--data", "data")
 	if code != exitFailed || !strings.Contains(stdout, "About one") || !strings.Contains(stdout, "testnet-results/index.html") {
 		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
@@ -100,7 +103,7 @@ func TestPaperAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`href="one.html"`, `href="fed.html"`, "So it is.", "get it from x", "testnet paper yours", "no plan", "testnet paper all --data data"} {
+	for _, want := range []string{`href="one.html"`, `href="fed.html"`, "So it is.", "get it from x", "testnet paper yours", "It takes all memory: run 'testnet paper large'.", "no plan", "testnet paper all --data data"} {
 		if !strings.Contains(html.UnescapeString(string(index)), want) {
 			t.Errorf("the index does not say %q", want)
 		}
@@ -114,7 +117,7 @@ func TestPaperAll(t *testing.T) {
 		Experiments []paper.Result
 		LeftOut     []struct{ Name, Why string } `json:"left_out"`
 	}
-	if err := json.Unmarshal([]byte(stdout), &all); err != nil || code != 0 || len(all.Experiments) != 2 || len(all.LeftOut) != 2 {
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || code != 0 || len(all.Experiments) != 2 || len(all.LeftOut) != 3 {
 		t.Errorf("exit %d, %v: %s", code, err, stdout)
 	} else if c := all.Experiments[1].Command; c != "testnet paper fed --seed 1 --data data/there" {
 		t.Errorf("command %q", c)

@@ -25,6 +25,10 @@ Beside them a plain loop over arrays does the same arithmetic in the same run;
 the ratio of the two tells the simulator's price on any machine. On a busy one
 look at the rates per CPU second.
 
+--hours 24 runs one size for so many hours of virtual time at a wake a minute
+instead, with --weather as phones have it, and says how long that takes and how
+many messages are lost.
+
 --sums works out private sums instead, by arithmetic alone: how many bytes each
 contributor sends and a member receives, how much processor time both take, and
 how far the opened sum is off. --nodes are then the contributors, and --dimension
@@ -33,6 +37,7 @@ is how many numbers each adds; a million of 1024 take half a minute.`
 // scaleOptions are the flags of scale.
 type scaleOptions struct {
 	testnet.ScaleOptions
+	hours      int
 	sums, json bool
 }
 
@@ -42,7 +47,7 @@ func newScale() *cobra.Command {
 		Use:     "scale",
 		Short:   "How many agents the simulator carries, and how fast",
 		Long:    scaleAbout,
-		Example: "  testnet scale\n  testnet scale --nodes 100,10000,100000 --dimension 20,50,100\n  testnet scale --nodes 10000 --private --weather --json\n  testnet scale --sums",
+		Example: "  testnet scale\n  testnet scale --nodes 100,10000,100000 --dimension 20,50,100\n  testnet scale --nodes 10000 --private --weather --json\n  testnet scale --hours 24 --weather\n  testnet scale --sums",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -53,6 +58,7 @@ func newScale() *cobra.Command {
 	f.IntVar(&o.Records, "records", 10, "records of each agent")
 	f.BoolVar(&o.Private, "private", false, "with accounts and exact noise")
 	f.BoolVar(&o.Weather, "weather", false, "agents leave in bursts and come back")
+	f.IntVar(&o.hours, "hours", 0, "run one size for so many virtual hours at a wake a minute, in place of measuring steps")
 	f.BoolVar(&o.sums, "sums", false, "private sums: bytes, seconds and error; 1000 to 1000000 contributors of 1024 numbers unless said otherwise")
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same agents and wakes")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
@@ -62,6 +68,9 @@ func newScale() *cobra.Command {
 func (o *scaleOptions) run(cmd *cobra.Command) error {
 	if o.sums {
 		return o.runSums(cmd)
+	}
+	if cmd.Flags().Changed("hours") {
+		return o.runHours(cmd)
 	}
 	if err := o.Validate(); err != nil {
 		return usageError{err}
@@ -96,6 +105,31 @@ func (o *scaleOptions) report(w io.Writer, s testnet.Scale, complete bool) error
 	return nil
 }
 
+// runHours lets one size run for hours of virtual time.
+func (o *scaleOptions) runHours(cmd *cobra.Command) error {
+	if err := o.ValidateHours(o.hours); err != nil {
+		return usageError{err}
+	}
+	var stop func()
+	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "scale: %d of %d virtual minutes")
+	h, err := testnet.MeasureHours(cmd.Context(), o.ScaleOptions, o.hours)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	write := testnet.Hours.Write
+	if o.json {
+		write = testnet.Hours.WriteJSON
+	}
+	if failed := write(h, cmd.OutOrStdout()); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
 // runSums computes private sums. It refuses flags for agents.
 func (o *scaleOptions) runSums(cmd *cobra.Command) error {
 	s := testnet.SumScaleOptions{Contributors: o.Nodes, Dimension: o.Dimension, Seed: o.Seed}
@@ -106,7 +140,7 @@ func (o *scaleOptions) runSums(cmd *cobra.Command) error {
 	if !flags.Changed("dimension") {
 		s.Dimension = []int{1024}
 	}
-	for _, name := range []string{"neighbours", "records", "private", "weather"} {
+	for _, name := range []string{"neighbours", "records", "private", "weather", "hours"} {
 		if flags.Changed(name) {
 			return usageError{fmt.Errorf("--%s is about agents, and private sums have none: leave it out, or --sums", name)}
 		}

@@ -52,6 +52,39 @@ func TestScaleJSON(t *testing.T) {
 	}
 }
 
+// Hours of phone weather: about a wake a minute of everybody, and what is sent to those who
+// are away is lost. Interrupted, it says how far it came.
+func TestScaleHours(t *testing.T) {
+	args := []string{"scale", "--hours", "2", "--weather", "--nodes", "60", "--dimension", "3", "--records", "2", "--neighbours", "4"}
+	ctx, cancel := context.WithCancel(t.Context())
+	code, stdout, stderr := testnetRun(t, ctx, append(args, "--json")...)
+	var out struct {
+		Complete bool
+		Hours    float64
+		Wakes    int
+		Lost     int `json:"messages_lost"`
+		Sent     int `json:"messages_sent"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 || !out.Complete || out.Hours != 2 {
+		t.Fatalf("exit %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	if out.Wakes < 60*120/2 || out.Wakes > 60*120*11/10 || out.Lost == 0 || out.Lost > out.Sent/2 {
+		t.Errorf("%+v", out)
+	}
+	if code, stdout, _ = testnetRun(t, ctx, args...); code != 0 || !strings.Contains(stdout, "wakes/s") {
+		t.Errorf("exit %d: %s", code, stdout)
+	}
+	cancel()
+	if code, stdout, _ = testnetRun(t, ctx, args...); code != exitInterrupted || !strings.Contains(stdout, "INTERRUPTED") {
+		t.Errorf("interrupted: exit %d: %s", code, stdout)
+	}
+	for _, wrong := range [][]string{{"--hours", "0"}, {"--hours", "2", "--nodes", "40,60"}, {"--hours", "2", "--sums"}} {
+		if code, _, stderr = testnetRun(t, t.Context(), append([]string{"scale"}, wrong...)...); code != exitUsage || stderr == "" {
+			t.Errorf("%v: exit %d: %s", wrong, code, stderr)
+		}
+	}
+}
+
 func TestScaleOfSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: private sums of a hundred people with all their keys")

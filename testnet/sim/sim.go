@@ -106,14 +106,17 @@ func (r *Running) Wakes() int {
 	return wakes
 }
 
-// Lost is how many messages have not arrived so far: by chance, or because their receiver
-// was away.
-func (r *Running) Lost() int {
-	lost := 0
+// Messages is how many messages have been sent so far, one for each receiver, and how many
+// of them were lost: by chance, or because the receiver was away.
+func (r *Running) Messages() (sent, lost int) {
 	for i := range r.s.shards {
-		lost += r.s.shards[i].lost
+		h := &r.s.shards[i]
+		lost += h.lost
+		for _, n := range h.sent {
+			sent += n
+		}
 	}
-	return lost
+	return sent, lost
 }
 
 // State is the state of one participant, who first hears what has arrived until now. A

@@ -91,8 +91,8 @@ func TestLookingChangesNothing(t *testing.T) {
 				t.Errorf("private %v: participant %d ends with %+v, %v, want %+v", private, i, s, err, unseen.States[i])
 			}
 		}
-		if lost := looked.Lost(); lost != unseen.Lost || lost == 0 {
-			t.Errorf("%d messages lost, want %d", lost, unseen.Lost)
+		if sent, lost := looked.Messages(); sent != unseen.Sent[learner.KindModel] || lost != unseen.Lost || lost == 0 {
+			t.Errorf("%d messages sent and %d lost, want %d and %d", sent, lost, unseen.Sent[learner.KindModel], unseen.Lost)
 		}
 	}
 }

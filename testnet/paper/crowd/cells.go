@@ -187,35 +187,27 @@ func (s sizes) together(ctx context.Context, d problem, w way) (paper.Numbers, e
 func (s sizes) onTheWay() int { return max(s.sample/8, min(s.sample, 50)) }
 
 // garbage is how much of it, in percent of the memory in use, may wait to be collected
-// while a crowd is there.
-const garbage = 5
+// while a crowd is there; while it is made, ten times that.
+const garbage = 2
 
 // advance runs the simulation and returns the point around which each person of the sample
 // would fit, at each time.
 func (s sizes) advance(ctx context.Context, d problem, w way, out paper.Numbers) (priors [][][]float64, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	defer debug.SetGCPercent(debug.SetGCPercent(10 * garbage))
 	began := time.Now()
 	running, err := d.start(w)
 	if err != nil {
 		return nil, err
 	}
 	out[setUp] = []float64{time.Since(began).Seconds()}
-	t := w.task()
+	runtime.GC()
+	debug.SetGCPercent(garbage)
 	var spent stopwatch
 	for _, at := range times {
 		if err := spent.advance(ctx, running, at); err != nil {
 			return nil, err
 		}
-		states, prior := make([]learner.State, s.sample), make([][]float64, s.sample)
-		for i := range states {
-			if states[i], err = running.State(i); err != nil {
-				return nil, err
-			}
-		}
-		out[model], err = measure(ctx, s.sample, func(i int) (float64, error) {
-			prior[i] = learner.PriorFor(t, learner.RowsOf(d.recordsOf(i)), states[i])
-			return d.error(i, states[i].Model), nil
-		})
+		prior, err := s.look(ctx, d, w, running, out)
 		if err != nil {
 			return nil, err
 		}
@@ -226,6 +218,33 @@ func (s sizes) advance(ctx context.Context, d problem, w way, out paper.Numbers)
 	out[ran], out[used] = []float64{spent.clock.Seconds()}, []float64{spent.processor.Seconds()}
 	return priors, nil
 }
+
+// look measures the shared models of the sample, and returns the point around which each
+// person would fit. It looks at some people at a time, whose states take little memory.
+func (s sizes) look(ctx context.Context, d problem, w way, running *sim.Running, out paper.Numbers) (prior [][]float64, err error) {
+	t, errors := w.task(), []float64(nil)
+	prior = make([][]float64, s.sample)
+	for from := 0; from < s.sample; from += atATime {
+		states := make([]learner.State, min(atATime, s.sample-from))
+		for i := range states {
+			if states[i], err = running.State(from + i); err != nil {
+				return nil, err
+			}
+		}
+		some, err := measure(ctx, len(states), func(i int) (float64, error) {
+			prior[from+i] = learner.PriorFor(t, learner.RowsOf(d.recordsOf(from+i)), states[i])
+			return d.error(from+i, states[i].Model), nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		errors = append(errors, some...)
+	}
+	out[model] = errors
+	return prior, nil
+}
+
+const atATime = 1000
 
 // stopwatch adds up the time of the wakes.
 type stopwatch struct {
