@@ -135,7 +135,9 @@ func (w *way) policy(t *learner.Task) (privacy.Policy, error) {
 	return t.Design(d).Policy()
 }
 
-// start makes the agents. Nothing but the simulation holds their memory.
+// start makes the agents, in as little memory as they need. Nobody is switched off, so
+// nobody asks for the records a second time: their list, though not their features, is given
+// up, and so is what else was needed on the way, before the agents need more.
 func (d problem) start(w way) (*sim.Running, error) {
 	t := w.task()
 	policy, err := w.policy(t)
@@ -149,10 +151,16 @@ func (d problem) start(w way) (*sim.Running, error) {
 			list[i].Releases = releases
 		}
 	}
+	debug.FreeOSMemory()
 	sim.LayRecords(list, records, features, d.fill)
-	return sim.Start(sim.Config{
+	running, err := sim.Start(sim.Config{
 		Task: t, Participants: list, Seed: d.seed, WakeMean: time.Second, Latency: 100 * time.Millisecond, Until: time.Hour,
 	})
+	for i := range list {
+		list[i].Records = nil
+	}
+	debug.FreeOSMemory()
+	return running, err
 }
 
 // together lets the crowd learn and measures the sample at each time. The silent fits come
@@ -200,7 +208,6 @@ func (s sizes) advance(ctx context.Context, d problem, w way, out paper.Numbers)
 		return nil, err
 	}
 	out[setUp] = []float64{time.Since(began).Seconds()}
-	runtime.GC()
 	debug.SetGCPercent(garbage)
 	var spent stopwatch
 	for _, at := range times {

@@ -23,9 +23,9 @@ func Experiment() paper.Experiment {
 		Name:  "crowd",
 		Title: "A crowd of people with ten records each",
 		About: fmt.Sprintf("The linear classification problem of Bellet et al. 2018, section 5.1, for a crowd: each person has a target model of her own, "+
-			"%d records of %d features, and %d neighbours whose target models are alike. How often models err is measured on fresh records of the first %d people, "+
+			"%d records of %d features, and %d neighbours whose target models are alike. How often models err is measured on fresh records of the first %s people, "+
 			"by the number of wakes of each: alone, together without privacy, and within a budget of epsilon 1 and delta 1e-6. --people says how many there are.",
-			records, features, neighbours, sampled),
+			records, features, neighbours, grouped(sampled)),
 		UsesPeople: true,
 		Apart:      "It takes 11 GB of memory and half an hour",
 		Plan: func(o paper.Options) (*paper.Plan, error) {

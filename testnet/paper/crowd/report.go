@@ -110,7 +110,7 @@ func (s sizes) summary(done paper.Done) string {
 		of     method
 		before string
 	}{
-		{list[0], fmt.Sprintf("Of %d people with %d records each, models fitted alone err in ", s.people, records)},
+		{list[0], fmt.Sprintf("Of %s people with %d records each, models fitted alone err in ", grouped(s.people), records)},
 		{list[2], ", those fitted around what the neighbours say without privacy in "},
 		{list[4], fmt.Sprintf(", within epsilon %g and delta 1e-6 in ", epsilon)},
 		{list[5], ", and with a private sum at the same budget in "},
@@ -127,9 +127,9 @@ func (s sizes) summary(done paper.Done) string {
 // curves is the chart of errors by the number of wakes.
 func (s sizes) curves(done paper.Done) page.Section {
 	c := page.Chart{
-		Title: fmt.Sprintf("%d people, %d records of %d features each", s.people, records, features),
+		Title: fmt.Sprintf("%s people, %d records of %d features each", grouped(s.people), records, features),
 		Alt:   "Share of fresh records predicted wrong by the number of wakes of each person.",
-		Note:  fmt.Sprintf("Means of the first %d people, of whom half an interval of 95 %% is %.4f or less; fits before the end are of %d.", s.sample, s.precision(done), s.onTheWay()),
+		Note:  fmt.Sprintf("Means of the first %s people, of whom half an interval of 95 %% is %.4f or less; fits before the end are of %s.", grouped(s.sample), s.precision(done), grouped(s.onTheWay())),
 		X:     page.Axis{Label: "wakes per person", Log: true}, Y: page.Axis{Label: "share predicted wrong"},
 	}
 	list := methods()
@@ -185,7 +185,7 @@ func (s sizes) precision(done paper.Done) (half float64) {
 // costs is the table of time and memory.
 func (s sizes) costs(done paper.Done) page.Table {
 	t := page.Table{
-		Caption: fmt.Sprintf("Time and memory of %d people", s.people),
+		Caption: fmt.Sprintf("Time and memory of %s people", grouped(s.people)),
 		Head:    []string{"", "set up", "run", "wakes", "wakes/s", "per CPU s", "memory at the peak"},
 	}
 	for _, seed := range s.seeds {
@@ -196,7 +196,7 @@ func (s sizes) costs(done paper.Done) page.Table {
 				continue
 			}
 			line := page.Line{Cells: []string{
-				w.name, fmt.Sprintf("%.0f s", n[setUp][0]), fmt.Sprintf("%.0f s", n[ran][0]), fmt.Sprintf("%.0f", n[made][0]), rate(n[made][0], n[ran][0]), rate(n[made][0], n[used][0]), gigabytes(n[memory][0]),
+				w.name, fmt.Sprintf("%.0f s", n[setUp][0]), fmt.Sprintf("%.0f s", n[ran][0]), grouped(int(n[made][0])), rate(n[made][0], n[ran][0]), rate(n[made][0], n[used][0]), gigabytes(n[memory][0]),
 			}}
 			t.Rows = append(t.Rows, line)
 		}
@@ -211,7 +211,15 @@ func rate(count, seconds float64) string {
 	if seconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f", count/seconds)
+	return grouped(int(count / seconds))
+}
+
+// grouped writes a number with a comma after each three digits from the right.
+func grouped(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }
 
 func gigabytes(bytes float64) string {
@@ -223,12 +231,12 @@ func gigabytes(bytes float64) string {
 
 func (s sizes) notes() []string {
 	return []string{
-		fmt.Sprintf("The problem: %d people with %d records each, all for training, features uniform in [-1, 1]^%d and labels by the side of a target model, one in twenty turned round, in the tests too. The first two coordinates of a target model are the cosine and the sine of an angle of the person's own, and the others 0.", s.people, records, features),
+		fmt.Sprintf("The problem: %s people with %d records each, all for training, features uniform in [-1, 1]^%d and labels by the side of a target model, one in twenty turned round, in the tests too. The first two coordinates of a target model are the cosine and the sine of an angle of the person's own, and the others 0.", grouped(s.people), records, features),
 		fmt.Sprintf("The graph is public, as in the paper: each person has %d neighbours, whose angles differ from hers by %g in the root of the mean square. It comes from the target models: nothing else uses those but the tests.", neighbours, alike),
 		"Alone is each person's own fit to her own records, tuned by leave-one-out and marginal likelihood. What each person uses is the same fit around what she has heard, or nearly alone where her records say that this serves better.",
 		fmt.Sprintf("The agents, accounts, noise and schedules are the product's: learner personal, %d releases for epsilon %g and delta 1e-6 over the whole run. Private rows hold for replacing one record. The ranges of the features are public.", releases, epsilon),
 		fmt.Sprintf("With so few records of each person, noise is far longer than what one of them has to say: a shared model becomes of use only as the neighbours', and their neighbours', noise averages out. It is that of %d neighbours that remains. A private sum averages over everybody at once.", neighbours),
 		"The private sum is of the recipe \"moments\": it finds the two coordinates in which people differ, and needs no graph and no wakes.",
-		"Constants were chosen on the seed 1001 with 20,000 people, without spending budget.",
+		"Constants were chosen on the seed 1001 with 20,000 people, without spending budget. Seconds, rates and bytes are in the table of what it took.",
 	}
 }
