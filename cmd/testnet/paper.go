@@ -97,6 +97,9 @@ func listExperiments(w io.Writer, list []paper.Experiment) error {
 func newExperiment(e paper.Experiment, dir string) *cobra.Command {
 	o := &paperOptions{Options: paper.Options{Scratch: dir}}
 	long, example := e.About, "  testnet paper "+e.Name
+	if e.Apart != "" {
+		long += "\n\n" + e.Apart + "; --quick takes little of both."
+	}
 	if e.Data != "" {
 		long += "\n\nIt needs --data: " + e.Data
 		example += " --data " + max(e.Place, "FILE")

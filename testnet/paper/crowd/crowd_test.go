@@ -22,7 +22,7 @@ import (
 func job(dir string) paper.Job {
 	j := paper.Job{Experiment: Experiment(), Dir: dir, Meter: new(paper.Meter), Log: func(string) {}, Program: "test"}
 	j.Plan = func(paper.Options) (*paper.Plan, error) {
-		return sizes{people: 400, sample: 40, seeds: []uint64{5}}.plan(), nil
+		return sizes{people: 400, sample: 20, seeds: []uint64{5}}.plan(), nil
 	}
 	return j
 }

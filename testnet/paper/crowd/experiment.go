@@ -27,7 +27,7 @@ func Experiment() paper.Experiment {
 			"by the number of wakes of each: alone, together without privacy, and within a budget of epsilon 1 and delta 1e-6. --people says how many there are.",
 			records, features, neighbours, grouped(sampled)),
 		UsesPeople: true,
-		Apart:      "It takes 11 GB of memory and half an hour",
+		Apart:      "It takes 11 GB of memory and half an hour of two processors",
 		Plan: func(o paper.Options) (*paper.Plan, error) {
 			s, err := sizesOf(o)
 			if err != nil {
