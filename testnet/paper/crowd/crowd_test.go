@@ -69,9 +69,12 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 			t.Errorf("row %+v", r)
 		}
 	}
-	alone, together, private := *whole.Rows[0].Error, *whole.Rows[2].Error, *whole.Rows[4].Error
-	if together > alone/2 || private > alone+0.03 || *whole.Rows[2].GainLow < 0 {
-		t.Errorf("error %.3f alone, %.3f together, %.3f within the budget", alone, together, private)
+	lone, together, private := *whole.Rows[alone].Error, *whole.Rows[freeFits].Error, *whole.Rows[budgetFits].Error
+	if together > lone/2 || private > lone+0.03 || *whole.Rows[freeFits].GainLow < 0 {
+		t.Errorf("error %.3f alone, %.3f together, %.3f within the budget", lone, together, private)
+	}
+	if whole.Rows[budgetFits].Note == "" || whole.Rows[budgetFits].Note == whole.Verdict {
+		t.Errorf("broadcasts are judged %q, the sum %q", whole.Rows[budgetFits].Note, whole.Verdict)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "crowd.html"))
 	if err != nil {

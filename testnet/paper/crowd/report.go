@@ -19,16 +19,27 @@ type method struct {
 	private bool
 }
 
+// The rows, by number.
+const (
+	alone = iota
+	freeModels
+	freeFits
+	budgetModels
+	budgetFits
+	sumFits
+	sumNewcomers
+)
+
 func methods() []method {
 	of := func(w way) string { return w.key + ", n %d, seed %d" }
 	return []method{
-		{name: "alone, tuned", key: aloneKey, numbers: fit},
-		{name: free.name + ": shared models", key: of(free), numbers: model},
-		{name: free.name + ": what each person uses", key: of(free), numbers: fit},
-		{name: budget.name + ": shared models", key: of(budget), numbers: model, private: true},
-		{name: budget.name + ": what each person uses", key: of(budget), numbers: fit, private: true},
-		{name: "private sum, no graph: what each person uses", key: sumKey, numbers: fit, private: true},
-		{name: "private sum, no graph: newcomers, who added nothing", key: sumKey, numbers: fresh, private: true},
+		alone:        {name: "alone, tuned", key: aloneKey, numbers: fit},
+		freeModels:   {name: free.name + ": shared models", key: of(free), numbers: model},
+		freeFits:     {name: free.name + ": what each person uses", key: of(free), numbers: fit},
+		budgetModels: {name: budget.name + ": shared models", key: of(budget), numbers: model, private: true},
+		budgetFits:   {name: budget.name + ": what each person uses", key: of(budget), numbers: fit, private: true},
+		sumFits:      {name: "private sum, no graph: what each person uses", key: sumKey, numbers: fit, private: true},
+		sumNewcomers: {name: "private sum, no graph: newcomers, who added nothing", key: sumKey, numbers: fresh, private: true},
 	}
 }
 
@@ -42,9 +53,9 @@ func (s sizes) values(done paper.Done, m method) (all []float64) {
 
 // pairs are the errors with a method beside those alone.
 func (s sizes) pairs(done paper.Done, m method) (pairs []testnet.Pair) {
-	alone := methods()[0]
+	lone := methods()[alone]
 	for _, seed := range s.seeds {
-		by, with := done[fmt.Sprintf(alone.key, s.people, seed)][alone.numbers], done[fmt.Sprintf(m.key, s.people, seed)][m.numbers]
+		by, with := done[fmt.Sprintf(lone.key, s.people, seed)][lone.numbers], done[fmt.Sprintf(m.key, s.people, seed)][m.numbers]
 		for i := range by {
 			if with != nil {
 				pairs = append(pairs, testnet.Pair{Person: len(pairs), Alone: by[i], With: with[i]})
@@ -70,7 +81,7 @@ func (s sizes) row(done paper.Done, m method) (r paper.Row, ok bool) {
 		r.Epsilon, r.Delta = paper.Number(epsilon), paper.Number(delta)
 	}
 	if pairs := s.pairs(done, m); len(pairs) > 0 {
-		r.Alone = paper.Number(stat.Mean(s.values(done, methods()[0]), nil))
+		r.Alone = paper.Number(stat.Mean(s.values(done, methods()[alone]), nil))
 		if m.key != aloneKey {
 			gain := testnet.Bootstrap(pairs, resamples, s.seeds[0])
 			r.GainLow, r.GainHigh = &gain.Low, &gain.High
@@ -79,17 +90,29 @@ func (s sizes) row(done paper.Done, m method) (r paper.Row, ok bool) {
 	return r, true
 }
 
-// report makes the report of what is done.
-func (s sizes) report(done paper.Done) (*paper.Report, error) {
-	r := &paper.Report{Notes: s.notes()}
-	for _, m := range methods() {
-		if row, ok := s.row(done, m); ok {
-			r.Rows = append(r.Rows, row)
-		}
-	}
+// verdict judges a private row.
+func (s sizes) verdict(done paper.Done, row int) string {
 	list := methods()
-	if pairs := s.pairs(done, list[4]); len(pairs) > 0 {
-		r.Verdict = testnet.Judge(testnet.Evidence{Pairs: pairs, Free: s.pairs(done, list[2]), Base: 0.5, Seed: s.seeds[0]}).String()
+	pairs := s.pairs(done, list[row])
+	if len(pairs) == 0 {
+		return ""
+	}
+	return testnet.Judge(testnet.Evidence{Pairs: pairs, Free: s.pairs(done, list[freeFits]), Base: 0.5, Seed: s.seeds[0]}).String()
+}
+
+// report makes the report of what is done. The verdict is that of the private sum, as
+// people would choose it; broadcasts have theirs as a note.
+func (s sizes) report(done paper.Done) (*paper.Report, error) {
+	r := &paper.Report{Notes: s.notes(), Verdict: s.verdict(done, sumFits)}
+	for k, m := range methods() {
+		row, ok := s.row(done, m)
+		if !ok {
+			continue
+		}
+		if k == budgetFits {
+			row.Note = s.verdict(done, k)
+		}
+		r.Rows = append(r.Rows, row)
 	}
 	r.Summary = s.summary(done)
 	r.Sections = append(r.Sections, s.curves(done))
@@ -110,10 +133,10 @@ func (s sizes) summary(done paper.Done) string {
 		of     method
 		before string
 	}{
-		{list[0], fmt.Sprintf("Of %s people with %d records each, models fitted alone err in ", grouped(s.people), records)},
-		{list[2], ", those fitted around what the neighbours say without privacy in "},
-		{list[4], fmt.Sprintf(", within epsilon %g and delta 1e-6 in ", epsilon)},
-		{list[5], ", and with a private sum at the same budget in "},
+		{list[alone], fmt.Sprintf("Of %s people with %d records each, models fitted alone err in ", grouped(s.people), records)},
+		{list[freeFits], ", those fitted around what the neighbours say without privacy in "},
+		{list[budgetFits], fmt.Sprintf(", within epsilon %g and delta 1e-6 in ", epsilon)},
+		{list[sumFits], ", and with a private sum at the same budget in "},
 	} {
 		if errors := s.values(done, part.of); len(errors) > 0 {
 			text += fmt.Sprintf("%s%.1f%%", part.before, 100*stat.Mean(errors, nil))
@@ -138,7 +161,7 @@ func (s sizes) curves(done paper.Done) page.Section {
 			c.Series = append(c.Series, page.Series{Name: name, Style: page.Level, Colour: colour, Y: []float64{stat.Mean(errors, nil)}})
 		}
 	}
-	level(list[0], "alone, tuned", page.Grey)
+	level(list[alone], "alone, tuned", page.Grey)
 	for _, w := range []way{free, budget} {
 		for _, of := range []struct {
 			numbers, name string
@@ -155,7 +178,7 @@ func (s sizes) curves(done paper.Done) page.Section {
 			}
 		}
 	}
-	level(list[5], "private sum, no graph", 0)
+	level(list[sumFits], "private sum, no graph", 0)
 	return page.Section{Title: "The error by the number of wakes", Charts: []page.Chart{c}, Text: []string{
 		"A line with dots is what people use: the fit of each person's own model around what she has heard by then, which is never sent. A dashed line is the models that are sent.",
 		fmt.Sprintf("Within the budget each person makes %d releases, each a little less noisy than the one before, and then is silent.", releases),
