@@ -60,14 +60,16 @@ const (
 	memory = "bytes at the peak"
 )
 
-// The keys of cells.
+// The keys of cells begin with these, or with that of a way.
 const (
-	aloneKey = "alone, n %d, seed %d"
-	sumKey   = "private sum, n %d, seed %d"
-	wayKey   = "%s, n %d, seed %d"
+	aloneKey = "alone"
+	sumKey   = "private sum"
 )
 
-func (w *way) of(d problem) string { return fmt.Sprintf(wayKey, w.key, d.people, d.seed) }
+// cell is the key of a cell of the problem.
+func (d problem) cell(key string) string {
+	return fmt.Sprintf("%s, n %d, seed %d", key, d.people, d.seed)
+}
 
 // cells are the cells of the experiment. Those with the whole crowd in memory run by
 // themselves.
@@ -79,15 +81,15 @@ func (s sizes) cells() []paper.Cell {
 	}
 	for _, seed := range s.seeds {
 		d := problem{seed, s.people}
-		add(fmt.Sprintf(aloneKey, s.people, seed), 2e-3*float64(s.sample), false, func(ctx context.Context) (paper.Numbers, error) {
+		add(d.cell(aloneKey), 2e-3*float64(s.sample), false, func(ctx context.Context) (paper.Numbers, error) {
 			errors, err := measure(ctx, s.sample, func(i int) (float64, error) {
 				return d.error(i, learner.FitPersonal(loneTask(), d.recordsOf(i), make([]float64, features)).Alone), nil
 			})
 			return paper.Numbers{fit: errors}, err
 		})
-		add(free.of(d), 7e-4*n, true, func(ctx context.Context) (paper.Numbers, error) { return s.together(ctx, d, free) })
-		add(budget.of(d), 12e-4*n, true, func(ctx context.Context) (paper.Numbers, error) { return s.together(ctx, d, budget) })
-		add(fmt.Sprintf(sumKey, s.people, seed), 1e-4*n, true, func(ctx context.Context) (paper.Numbers, error) { return s.bySum(ctx, d) })
+		add(d.cell(free.key), 7e-4*n, true, func(ctx context.Context) (paper.Numbers, error) { return s.together(ctx, d, free) })
+		add(d.cell(budget.key), 12e-4*n, true, func(ctx context.Context) (paper.Numbers, error) { return s.together(ctx, d, budget) })
+		add(d.cell(sumKey), 1e-4*n, true, func(ctx context.Context) (paper.Numbers, error) { return s.bySum(ctx, d) })
 	}
 	return list
 }

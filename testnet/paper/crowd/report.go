@@ -14,7 +14,7 @@ import (
 // method is a row of the report.
 type method struct {
 	name    string
-	key     string // format of the cells' keys with the number of people and the seed
+	key     string // of the cells
 	numbers string
 	private bool
 }
@@ -31,13 +31,12 @@ const (
 )
 
 func methods() []method {
-	of := func(w way) string { return w.key + ", n %d, seed %d" }
 	return []method{
 		alone:        {name: "alone, tuned", key: aloneKey, numbers: fit},
-		freeModels:   {name: free.name + ": shared models", key: of(free), numbers: model},
-		freeFits:     {name: free.name + ": what each person uses", key: of(free), numbers: fit},
-		budgetModels: {name: budget.name + ": shared models", key: of(budget), numbers: model, private: true},
-		budgetFits:   {name: budget.name + ": what each person uses", key: of(budget), numbers: fit, private: true},
+		freeModels:   {name: free.name + ": shared models", key: free.key, numbers: model},
+		freeFits:     {name: free.name + ": what each person uses", key: free.key, numbers: fit},
+		budgetModels: {name: budget.name + ": shared models", key: budget.key, numbers: model, private: true},
+		budgetFits:   {name: budget.name + ": what each person uses", key: budget.key, numbers: fit, private: true},
 		sumFits:      {name: "private sum, no graph: what each person uses", key: sumKey, numbers: fit, private: true},
 		sumNewcomers: {name: "private sum, no graph: newcomers, who added nothing", key: sumKey, numbers: fresh, private: true},
 	}
@@ -46,7 +45,7 @@ func methods() []method {
 // values are the errors of the sample in all finished seeds.
 func (s sizes) values(done paper.Done, m method) (all []float64) {
 	for _, seed := range s.seeds {
-		all = append(all, done[fmt.Sprintf(m.key, s.people, seed)][m.numbers]...)
+		all = append(all, done[problem{seed, s.people}.cell(m.key)][m.numbers]...)
 	}
 	return all
 }
@@ -55,7 +54,7 @@ func (s sizes) values(done paper.Done, m method) (all []float64) {
 func (s sizes) pairs(done paper.Done, m method) (pairs []testnet.Pair) {
 	lone := methods()[alone]
 	for _, seed := range s.seeds {
-		by, with := done[fmt.Sprintf(lone.key, s.people, seed)][lone.numbers], done[fmt.Sprintf(m.key, s.people, seed)][m.numbers]
+		by, with := done[problem{seed, s.people}.cell(lone.key)][lone.numbers], done[problem{seed, s.people}.cell(m.key)][m.numbers]
 		for i := range by {
 			if with != nil {
 				pairs = append(pairs, testnet.Pair{Person: len(pairs), Alone: by[i], With: with[i]})
@@ -188,7 +187,7 @@ func (s sizes) curves(done paper.Done) page.Section {
 // column is the k-th number of a way in each finished seed.
 func (s sizes) column(done paper.Done, w way, numbers string, k int) (values []float64) {
 	for _, seed := range s.seeds {
-		if v := done[w.of(problem{seed, s.people})][numbers]; k < len(v) {
+		if v := done[problem{seed, s.people}.cell(w.key)][numbers]; k < len(v) {
 			values = append(values, v[k])
 		}
 	}
@@ -214,7 +213,7 @@ func (s sizes) costs(done paper.Done) page.Table {
 	for _, seed := range s.seeds {
 		d := problem{seed, s.people}
 		for _, w := range []way{free, budget} {
-			n, there := done[w.of(d)]
+			n, there := done[d.cell(w.key)]
 			if !there {
 				continue
 			}
@@ -223,7 +222,7 @@ func (s sizes) costs(done paper.Done) page.Table {
 			}}
 			t.Rows = append(t.Rows, line)
 		}
-		if n, there := done[fmt.Sprintf(sumKey, s.people, seed)]; there {
+		if n, there := done[d.cell(sumKey)]; there {
 			t.Rows = append(t.Rows, page.Line{Cells: []string{"private sum", "", fmt.Sprintf("%.0f s", n[ran][0]), "", "", "", gigabytes(n[memory][0])}})
 		}
 	}
