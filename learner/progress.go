@@ -14,22 +14,33 @@ type progress struct {
 	most   uint64 // a quorum of the live neighbours has come here
 	// jump is the round to go on with if that is not the next one; 0: there is none. It
 	// is a round that more than maxFaulty of all neighbours, live or not, and at least two
-	// have reached; or, after a while, a round that more than maxFaulty live ones have
-	// reached.
+	// have reached; or a round that a quorum of the live ones was heard to walk to; or,
+	// after a while, a round that more than maxFaulty live ones have reached.
 	jump uint64
 }
 
-// progress computes how far the neighbours have come.
+// progress computes how far the neighbours have come. A quorum of the live neighbours can
+// take an agent along round by round, so when the agent did not keep up, as the only
+// neighbour of one that does not need it may happen to, it believes every round that it
+// heard them begin.
 func (r *rounds) progress(now time.Duration) progress {
 	all := r.ranked(func(Edge) bool { return true })
 	two := rank(all, max(2, maxFaulty(len(all))+1))
 	live := r.ranked(func(e Edge) bool { return e.Live })
 	p := progress{newest: rank(live, 1), some: rank(live, maxFaulty(len(live))+1), most: rank(live, quorum(len(live)))}
+	if p.most > r.most {
+		r.walked++
+	}
+	r.most = p.most
 	if two > r.round {
 		p.jump = two
 	}
-	if p.some > r.round && p.some <= r.round+1+r.trustedLead(now) {
+	trusted := r.round + 1 + r.trustedLead(now)
+	if p.some > r.round && p.some <= trusted {
 		p.jump = max(p.jump, p.some)
+	}
+	if p.most > r.round && p.most <= trusted+r.walked {
+		p.jump = max(p.jump, p.most)
 	}
 	return p
 }

@@ -80,6 +80,46 @@ func TestSoleNeighbourIsBelievedSlowly(t *testing.T) {
 	}
 }
 
+// An agent whose only neighbour goes on without it, round after round, is not left behind
+// for longer than it cannot hear the neighbour: a few rounds are missed, then many.
+func TestSoleNeighbourIsFollowed(t *testing.T) {
+	p := among(t, 1, func(c *Config) { c.Task.Rounds.Count = 0 })
+	hear := func(rounds ...uint64) {
+		for _, round := range rounds {
+			p.now += time.Millisecond
+			p.hears(modelOf("b", round, 2, 0, 0))
+		}
+	}
+	if hear(1, 2, 3, 5, 6, 7); p.agent.round != 7 {
+		t.Errorf("round %d, want 7: it has heard them all but one", p.agent.round)
+	}
+	for round := uint64(107); p.agent.round == 7; round++ {
+		hear(round)
+		if p.next < p.now {
+			p.tick()
+		}
+		if p.now > 15*10*time.Second {
+			t.Fatal("the neighbour went on faster than it was believed after a gap of 100 rounds")
+		}
+	}
+	behind := p.agent.hood.latest[0].round - p.agent.round
+	if behind > 1 || p.now < 9*10*time.Second {
+		t.Errorf("it goes on %d rounds behind at %v; want it beside the neighbour after 10 deadlines", behind, p.now)
+	}
+}
+
+// One of two neighbours walks on without the other: it takes nobody along.
+func TestOneOfTwoIsNotFollowed(t *testing.T) {
+	p := among(t, 2, func(c *Config) { c.Task.Rounds.Count = 0 })
+	for round := uint64(1); round < 50; round++ {
+		p.now += time.Millisecond
+		p.hears(modelOf("b", round, 2, 0, 0))
+	}
+	if p.agent.round != 1 {
+		t.Errorf("one of two neighbours took the agent to round %d", p.agent.round)
+	}
+}
+
 // An agent that was led away in an earlier run waits for the others, spends nothing until
 // they come, and goes on with them. Others go on without it.
 func TestPersistedJumpHeals(t *testing.T) {

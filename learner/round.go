@@ -94,7 +94,7 @@ func (r *rounds) begin(now time.Duration, p *progress, out *Output) bool {
 	if r.mayBegin == 0 {
 		// The neighbours may be rounds ahead, or still connecting: nobody might use a
 		// release made now.
-		r.since, r.mayBegin = now, now+r.seconds()/10
+		r.since, r.walked, r.mayBegin = now, 0, now+r.seconds()/10
 		r.grace.begin(now)
 	}
 	if p.some < round && now < r.mayBegin {
@@ -157,7 +157,7 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 	r.task.single(model, std)
 	r.model, r.published, r.std, r.publishedStd = model, model, std, std
 	r.round, r.collecting, r.degree = r.beginning, true, 0
-	r.since, r.deadline = now, now+r.seconds()
+	r.since, r.walked, r.deadline = now, 0, now+r.seconds()
 	r.grace.begin(now)
 	var acks []Message
 	for i := range r.hood.edges {
