@@ -13,13 +13,19 @@ import (
 // factor holds U with S = U'U for a matrix S that may take long to factorise. It works
 // in one piece of memory and divides the work into pieces.
 type factor struct {
-	u  blas64.Triangular
-	ok bool // S is positive definite in float64
+	u    blas64.Triangular
+	norm float64   // of S
+	work []float64 // 3 for each column
+	ok   bool      // S is positive definite in float64
 }
 
 func newFactor(n int) factor {
-	return factor{u: blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Stride: n, Data: make([]float64, n*n)}}
+	u := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Stride: n, Data: make([]float64, n*n)}
+	return factor{u: u, work: make([]float64, 3*n)}
 }
+
+// unpaused is the pause of work that nothing stops.
+func unpaused() bool { return true }
 
 // factorBlock is the number of columns that one piece of the work takes.
 const factorBlock = 64
@@ -32,9 +38,7 @@ func (f *factor) make(gram *mat.SymDense, weight []float64, pause func() bool) (
 		copy(f.u.Data[i*n+i:(i+1)*n], from.Data[i*from.Stride+i:i*from.Stride+n])
 		f.u.Data[i*n+i] += 2 * weight[i]
 	}
-	whole := blas64.Symmetric{Uplo: blas.Upper, N: n, Stride: n, Data: f.u.Data}
-	work := make([]float64, 3*n)
-	norm := lapack64.Lansy(lapack.MaxColumnSum, whole, work)
+	f.norm = lapack64.Lansy(lapack.MaxColumnSum, f.symmetric(), f.work)
 	f.ok = false
 	for at := 0; at < n; at += factorBlock {
 		if !f.step(at, min(factorBlock, n-at)) {
@@ -44,8 +48,26 @@ func (f *factor) make(gram *mat.SymDense, weight []float64, pause func() bool) (
 			return false
 		}
 	}
-	f.ok = 1/lapack64.Pocon(whole, norm, work, make([]int, n)) <= mat.ConditionTolerance
+	f.ok = true
 	return true
+}
+
+func (f *factor) symmetric() blas64.Symmetric {
+	return blas64.Symmetric{Uplo: blas.Upper, N: f.u.N, Stride: f.u.Stride, Data: f.u.Data}
+}
+
+// conditioned reports whether float64 holds what is solved with the factor: S is positive
+// definite and its condition number, which takes as long as some tens of solutions, small
+// enough.
+func (f *factor) conditioned() bool {
+	return f.ok && 1/lapack64.Pocon(f.symmetric(), f.norm, f.work, make([]int, f.u.N)) <= mat.ConditionTolerance
+}
+
+// solve replaces v by S^-1 v.
+func (f *factor) solve(v []float64) {
+	x := blas64.Vector{N: len(v), Inc: 1, Data: v}
+	blas64.Trsv(blas.Trans, f.u, x)
+	blas64.Trsv(blas.NoTrans, f.u, x)
 }
 
 // step computes the rows of U from at on. The rows above must be done, and their

@@ -28,10 +28,11 @@ type fitter struct {
 	left      []float64  // the result of leaveOneOut; working memory follows
 	columns   []float64
 	leverages []float64
-	hessian   *mat.SymDense
-	factor    mat.Cholesky // of the Hessian at the solution
-	gradient  *mat.VecDense
-	direction *mat.VecDense
+	hessian   *mat.SymDense // without the weights
+	factor    factor        // of the Hessian at the solution
+	sound     bool          // float64 holds what is solved with it
+	gradient  []float64
+	direction []float64
 }
 
 // newFitter needs at least one record.
@@ -44,8 +45,8 @@ func newFitter(l loss, train *Rows) *fitter {
 	f := &fitter{
 		loss: l, train: train, y: train.labels(),
 		z: mat.NewDense(m, k, nil), slope: make([]float64, k), curvature: mat.NewDense(most, k*k, nil),
-		scaled: mat.NewDense(most, p, nil), hessian: mat.NewSymDense(k*p, nil),
-		gradient: mat.NewVecDense(k*p, nil), direction: mat.NewVecDense(k*p, nil),
+		scaled: mat.NewDense(most, p, nil), hessian: mat.NewSymDense(k*p, nil), factor: newFactor(k * p),
+		gradient: make([]float64, k*p), direction: make([]float64, k*p),
 	}
 	f.parts = train.parts(f.z)
 	return f
@@ -77,14 +78,22 @@ const newtonSteps = 50
 // minimise moves theta, the starting point, to the minimum. The weights must be
 // positive, so that the minimum is unique.
 func (f *fitter) minimise(theta, weight, centre []float64) {
+	f.newton(theta, weight, centre)
+	f.sound = f.factor.conditioned()
+}
+
+func (f *fitter) newton(theta, weight, centre []float64) {
 	value := f.objective(theta, weight, centre)
 	for range newtonSteps {
 		f.differentiate(theta, weight, centre)
-		if !f.factor.Factorize(f.hessian) || f.factor.SolveVecTo(f.direction, f.gradient) != nil {
+		f.factor.make(f.hessian, weight, unpaused)
+		if !f.factor.ok {
 			return // beyond float64: keep the best point so far
 		}
-		direction := f.direction.RawVector().Data
-		decrement := floats.Dot(direction, f.gradient.RawVector().Data)
+		direction := f.direction
+		copy(direction, f.gradient)
+		f.factor.solve(direction)
+		decrement := floats.Dot(direction, f.gradient)
 		if decrement <= 1e-9*(1+value) {
 			// Newton's method squares the error, so this step is the last one, and it
 			// is too small for the objective to show that it helps.
@@ -148,8 +157,8 @@ func (f *fitter) fit(theta, weight, centre []float64, _ func()) (evidence, bool)
 		leaveOneOut: f.loss.evidence(total(f.loss, f.leaveOneOut(), f.y), len(f.y)),
 		marginal:    f.loss.evidence(f.objective(theta, weight, centre), len(f.y)),
 	}
-	if _, ok := f.upper(); ok {
-		e.marginal -= excess(f.factor.LogDet(), weight) / 2
+	if f.sound {
+		e.marginal -= excess(f.factor.logDet(), weight) / 2
 	}
 	return e, true
 }
@@ -175,7 +184,7 @@ func (f *fitter) scores(theta []float64) {
 
 // differentiate fills gradient and Hessian at theta. z must hold the scores of theta.
 func (f *fitter) differentiate(theta, weight, centre []float64) {
-	gradient := f.gradient.RawVector().Data
+	gradient := f.gradient
 	for k, w := range weight {
 		gradient[k] = 2 * w * (theta[k] - centre[k])
 	}
@@ -193,9 +202,6 @@ func (f *fitter) differentiate(theta, weight, centre []float64) {
 				f.addOffDiagonalBlock(part.x, k, l)
 			}
 		}
-	}
-	for k, w := range weight {
-		f.hessian.SetSym(k, k, f.hessian.At(k, k)+2*w)
 	}
 }
 

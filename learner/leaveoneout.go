@@ -18,8 +18,7 @@ import (
 // leverage, the scores move by (I - A C)^-1 A s.
 func (f *fitter) leaveOneOut() []float64 {
 	f.left = append(f.left[:0], f.z.RawMatrix().Data...)
-	u, ok := f.upper()
-	if !ok {
+	if !f.sound {
 		return f.left
 	}
 	k := len(f.slope)
@@ -27,7 +26,7 @@ func (f *fitter) leaveOneOut() []float64 {
 	for _, part := range f.parts {
 		for from := 0; from < len(part.y); from += n {
 			to := min(from+n, len(part.y))
-			leverage := f.leverage(part.x, u, from, to)
+			leverage := f.leverage(part.x, from, to)
 			for i := range to - from {
 				z, y := part.z.RawRowView(from+i), part.y[from+i]
 				f.loss.slope(f.slope, z, y)
@@ -64,19 +63,10 @@ func move(z, a, c, s []float64) {
 // within that many vectors of the model's length.
 const batch = 512
 
-// upper returns U with H = U'U; ok is false if it cannot be computed in float64.
-func (f *fitter) upper() (u blas64.Triangular, ok bool) {
-	factor, _ := f.factor.RawU().(mat.RawTriangular)
-	if factor == nil || f.factor.Cond() > mat.ConditionTolerance {
-		return u, false
-	}
-	return factor.RawTriangular(), true
-}
-
 // leverage returns x' H^-1 x, block by block, K x K for each record of a range of x.
 // The result lasts until the next call. With H = U'U these are the products of the
 // columns of U'^-1 x, x in one block each.
-func (f *fitter) leverage(x *mat.Dense, u blas64.Triangular, from, to int) []float64 {
+func (f *fitter) leverage(x *mat.Dense, from, to int) []float64 {
 	_, p := x.Dims()
 	k, n := len(f.slope), to-from
 	f.columns = zeros(f.columns, k*p*k*n)
@@ -84,7 +74,7 @@ func (f *fitter) leverage(x *mat.Dense, u blas64.Triangular, from, to int) []flo
 	for l := range k {
 		columns.Slice(l*p, (l+1)*p, l*n, (l+1)*n).(*mat.Dense).Copy(x.Slice(from, to, 0, p).T())
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, u, columns.RawMatrix())
+	blas64.Trsm(blas.Left, blas.Trans, 1, f.factor.u, columns.RawMatrix())
 	f.leverages = zeros(f.leverages, n*k*k)
 	out := f.leverages
 	for row := range k * p {

@@ -19,6 +19,7 @@ type square struct {
 	gram   *mat.SymDense // S without the weights
 	weight []float64
 	factor factor    // of S
+	ok     bool      // float64 holds what is solved with it
 	spread []float64 // x_j' S^-1 x_j; nil: not computed for this factor
 }
 
@@ -50,7 +51,9 @@ func (s *square) make(of, weight []float64, fresh bool) (more bool) {
 		return false
 	}
 	s.weight, s.spread = weight, nil
-	return s.factor.make(s.gram, weight, s.pause)
+	more = s.factor.make(s.gram, weight, s.pause)
+	s.ok = more && s.factor.conditioned()
+	return more
 }
 
 // sum computes gram.
@@ -67,7 +70,7 @@ func (s *square) sum(of []float64) (more bool) {
 }
 
 // reached implements [conditioner].
-func (s *square) reached() bool { return s.factor.ok }
+func (s *square) reached() bool { return s.ok }
 
 // solve implements [conditioner].
 func (s *square) solve(v *mat.Dense) {
