@@ -33,9 +33,7 @@ func TestAFloodOfStreamsIsBounded(t *testing.T) {
 	}
 	defer attacker.Close()
 	target := peer.AddrInfo{ID: victim.self, Addrs: victim.session.host.Addrs()}
-	if err := attacker.Connect(t.Context(), target); err != nil {
-		t.Fatal(err)
-	}
+	require.Eventually(t, "the attacker connects", func() bool { return attacker.Connect(t.Context(), target) == nil })
 	protocols, err := attacker.Peerstore().GetProtocols(victim.self)
 	if err != nil || len(protocols) < 4 {
 		t.Fatalf("it speaks %v, %v", protocols, err)
