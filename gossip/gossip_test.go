@@ -113,7 +113,11 @@ func TestUnfollowEmptiesTheInbox(t *testing.T) {
 // TestABurstLosesNothing lets everybody publish many models at once, which
 // gossipsub's default queues do not survive.
 func TestABurstLosesNothing(t *testing.T) {
-	const n, rounds = 20, 50
+	const n = 20
+	rounds := uint64(50)
+	if testing.Short() {
+		rounds = 15
+	}
 	nodes := make([]*node, n)
 	for i := range nodes {
 		nodes[i] = newNode(t)
@@ -130,13 +134,13 @@ func TestABurstLosesNothing(t *testing.T) {
 	for i := range nodes {
 		waitForListeners(t, nodes[i], neighbours[i]...)
 	}
-	for r := range uint64(rounds) {
+	for r := range rounds {
 		for _, a := range nodes {
 			publish(t, a, r+1)
 		}
 	}
 	for i, a := range nodes {
-		waitForStats(t, a, func(s Stats) bool { return s.Delivered == uint64(rounds*len(neighbours[i])) })
+		waitForStats(t, a, func(s Stats) bool { return s.Delivered == rounds*uint64(len(neighbours[i])) })
 		if s := a.Stats(); s.Dropped != 0 || s.Rejected != 0 || s.Ignored != 0 || s.Expected != s.Delivered {
 			t.Errorf("node %d counts %+v", i, s)
 		}
