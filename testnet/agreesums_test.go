@@ -70,7 +70,7 @@ func TestSumsOfDaemonsAreAsSimulated(t *testing.T) {
 
 // Of 24 people 20 have phones, whose links lose a tenth of the packets and are there a
 // fifth of the time.
-func TestLabSumsOfPhonesAreAsSimulated(t *testing.T) {
+func TestSumsOfPhonesAreAsSimulated(t *testing.T) {
 	agreeing(t)
 	if err := lab.Available(); err != nil {
 		t.Skip(err)
