@@ -114,11 +114,19 @@ func (d *Discovery) lean(needed bool) {
 	}
 }
 
+// leanFor is about how long a node without a table keeps connections to bootstrap peers
+// that it needs no more: they have few places.
+const leanFor = 2 * time.Second
+
 // wait replaces the search when there is no table. It returns when ctx ends.
 func (d *Discovery) wait(ctx context.Context) {
 	for ctx.Err() == nil {
-		d.lean(!d.config.Enough())
-		sleep(ctx, jitter(attention), nil)
+		needed, pause := !d.config.Enough(), attention
+		d.lean(needed)
+		if needed {
+			pause = leanFor
+		}
+		sleep(ctx, jitter(pause), nil)
 	}
 }
 

@@ -119,7 +119,7 @@ func (i *Interfaces) Follow(ctx context.Context, f func()) {
 // background while it is awake itself.
 func (i *Interfaces) Watch(ctx context.Context) {
 	before := time.Now()
-	for sleep(ctx, lookEvery, nil) {
+	for sleep(ctx, turn(), nil) {
 		now := time.Now()
 		woke := awoke(now.Round(0).Sub(before.Round(0)), now.Sub(before))
 		if i.refresh() || woke {

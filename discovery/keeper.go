@@ -26,8 +26,9 @@ const (
 	pingLimit = 2 // pings in a row without an answer that show a dead peer
 )
 
-// pings says when to ping. A dead peer is noticed after at most
-// every + again + 2*timeout; by itself the transport takes half a minute.
+// pings says when to ping. The transports notice dead peers by themselves, much sooner;
+// pings find a peer that is alive and answers no streams, after at most
+// every + again + 2*timeout.
 type pings struct {
 	every   time.Duration
 	again   time.Duration // after a ping without an answer
@@ -87,7 +88,7 @@ func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
 		log:     logger,
 		tag:     tagOf(name),
 		changed: make(chan struct{}, 1),
-		pings:   pings{every: 2 * time.Minute, again: 5 * time.Second, timeout: 5 * time.Second},
+		pings:   pings{every: 10 * time.Minute, again: 5 * time.Second, timeout: 5 * time.Second},
 		wanted:  make(map[peer.ID]*wanted),
 	}
 }

@@ -7,7 +7,14 @@ import (
 
 // attention is how often a resting search checks whether to go on resting. The check
 // sends nothing.
-const attention = 2 * time.Second
+const attention = lookEvery
+
+// turn returns how long it is until the clock next shows a multiple of [lookEvery]. What
+// looks at every turn wakes the process once for all of it.
+func turn() time.Duration {
+	now := time.Now()
+	return now.Truncate(lookEvery).Add(lookEvery).Sub(now)
+}
 
 // pace spaces the looks for other nodes. The pauses are short at first and grow, and are
 // long at once when there are enough candidates.
@@ -30,7 +37,7 @@ func (p *pace) rest(ctx context.Context, rare bool, changed <-chan struct{}, new
 	end := time.Now().Add(jitter(p.pause))
 	p.pause = min(time.Duration(float64(p.pause)*p.grow), p.longest)
 	for left := time.Until(end); left > 0 && ctx.Err() == nil; left = time.Until(end) {
-		if !sleep(ctx, min(left, attention), changed) || news() {
+		if !sleep(ctx, min(left, turn()), changed) || news() {
 			p.pause = 0
 			return
 		}

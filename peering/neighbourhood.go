@@ -90,6 +90,7 @@ type Neighbourhood struct {
 	window      window
 	own         graph.End     // what is public about this node
 	settled     time.Duration // until then neighbours are exchanged for better ones
+	starved     bool          // it lacks neighbours, and rests for want of somebody to ask
 	departure   Departure
 	edgeChanges uint64
 	next        time.Duration // time of its next look
@@ -136,6 +137,9 @@ func New(c Config) *Neighbourhood {
 func (n *Neighbourhood) Step(now time.Duration, in Input) Output {
 	n.now, n.out = now, Output{}
 	in.happen(n)
+	if n.starved && n.Candidates() > 0 {
+		n.starved, n.next = false, min(n.next, n.now+lookSoon)
+	}
 	out := n.out
 	n.out, out.Next = Output{}, n.next
 	return out

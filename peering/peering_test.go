@@ -150,6 +150,32 @@ func TestOneRequestAtATime(t *testing.T) {
 	}
 }
 
+// A node that lacks neighbours and knows nobody to ask looks again when that may have
+// changed: when its next exchange is due, when it may ask a peer again that refused, and
+// soon after it has heard of one.
+func TestWhoHasNobodyToAskRests(t *testing.T) {
+	n := newNode(byRule("random", 2))
+	due := func(when string, want time.Duration) {
+		t.Helper()
+		n.pace.pause = time.Minute
+		if got := n.step(Tick{}).Next - n.clock; got != want {
+			t.Errorf("%s: it rests for %v, want %v", when, got, want)
+		}
+	}
+	n.pace.next = time.Hour
+	due("nobody known", 5*time.Second)
+	n.pace.next = n.clock + 3*time.Second
+	due("an exchange due soon", 3*time.Second)
+	n.pace.next = time.Hour
+	n.contact("a").retryAt = n.clock + 2*time.Second
+	due("a peer that refused", 2*time.Second)
+	due("looked at once more", 2*time.Second)
+	n.step(Tick{})
+	if out := n.step(Seen{graph.Entry{Peer: "b"}}); out.Next > n.clock+time.Second {
+		t.Errorf("it asks a new peer after %v", out.Next-n.clock)
+	}
+}
+
 // A node that has its neighbours looks at them seldom, and often as soon as there is a
 // cause.
 func TestRests(t *testing.T) {
@@ -164,7 +190,7 @@ func TestRests(t *testing.T) {
 		}
 		quiet := pace{next: time.Hour, pause: time.Minute} // it has exchanged with all that it knows
 		n.pace = quiet
-		rests("a neighbour missing", time.Second)
+		rests("a neighbour missing and nobody to ask", c.look)
 		n.step(asked("a", 1, 0))
 		n.pace = quiet
 		rests("with its neighbour", c.look)

@@ -48,9 +48,11 @@ func (n *Neighbourhood) look() {
 }
 
 // rest returns how long the node need not look unless it is woken. The time is short
-// while neighbours are missing or something has just changed or is under way.
+// while something has just changed or is under way, and while there is somebody to ask
+// for a missing neighbour. If there is nobody, the node rests until that may change.
 func (n *Neighbourhood) rest() time.Duration {
-	if n.pace.pause < n.lookEvery || len(n.calls)+len(n.farewells)+len(n.visits) > 0 || n.missing() {
+	n.starved = false
+	if n.pace.pause < n.lookEvery || len(n.calls)+len(n.farewells)+len(n.visits) > 0 {
 		return lookSoon
 	}
 	for _, l := range n.links {
@@ -58,7 +60,20 @@ func (n *Neighbourhood) rest() time.Duration {
 			return lookSoon
 		}
 	}
-	return n.lookEvery
+	switch {
+	case !n.missing():
+		return n.lookEvery
+	case n.Candidates() > 0:
+		return lookSoon
+	}
+	n.starved = true
+	until := n.pace.next
+	for _, c := range n.contacts {
+		if c.retryAt > n.now {
+			until = min(until, c.retryAt)
+		}
+	}
+	return min(max(until-n.now, lookSoon), n.lookEvery)
 }
 
 // request makes a request. Each peer gets one at a time.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/pb"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
@@ -47,7 +46,7 @@ type ServiceConfig struct {
 	// Networks names the tasks whose nodes are served. No other node is. Required.
 	Networks []string
 	// Traffic counts what the host carries. Required.
-	Traffic *metrics.BandwidthCounter
+	Traffic *Traffic
 	// Quota bounds what is carried for one peer in an hour, in bytes.
 	Quota int64
 	// Logger is required.

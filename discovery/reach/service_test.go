@@ -11,7 +11,6 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/host"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
@@ -26,7 +25,7 @@ const echo = "/p2pnode/net/echo/1"
 // newRelay runs a relay for the network "net" until the test ends.
 func newRelay(t *testing.T, quota int64) (host.Host, *Service) {
 	t.Helper()
-	traffic := metrics.NewBandwidthCounter()
+	traffic := new(Traffic)
 	h, err := libp2p.New(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.BandwidthReporter(traffic), libp2p.DisableMetrics())
 	if err != nil {
 		t.Fatal(err)

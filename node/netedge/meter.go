@@ -4,15 +4,16 @@ import (
 	"sync/atomic"
 
 	"github.com/libp2p/go-libp2p"
-	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"p2pnode/discovery/reach"
 )
 
 // Meter counts what a host does.
 type Meter struct {
-	Traffic *metrics.BandwidthCounter
+	Traffic *reach.Traffic
 	// Libp2p is an option that makes libp2p count by itself; nil: it does not count. It
 	// may be changed between two hosts.
 	Libp2p libp2p.Option
@@ -21,7 +22,7 @@ type Meter struct {
 }
 
 // NewMeter returns a meter at zero.
-func NewMeter() *Meter { return &Meter{Traffic: metrics.NewBandwidthCounter()} }
+func NewMeter() *Meter { return &Meter{Traffic: new(reach.Traffic)} }
 
 // options returns the options with which a host counts.
 func (m *Meter) options() []libp2p.Option {
