@@ -17,25 +17,21 @@ import (
 // waits says why nothing is released although somebody listens; "" if nothing prevents a
 // release.
 func (h *neighbourhood) waits(list []neighbour) string {
-	c, now := h.live(), time.Now()
-	var listeners []peering.Listener
-	var named []peer.ID
-	for _, p := range h.origins() {
-		named = append(named, p.ID)
-	}
-	for _, n := range list {
-		if n.live {
-			listeners = append(listeners, h.listener(n, named, now))
-		}
-	}
-	if len(listeners) == 0 {
+	if !slices.ContainsFunc(list, func(n neighbour) bool { return n.live }) {
 		return ""
 	}
+	c, now := h.live(), time.Now()
 	if at := h.again(); !at.IsZero() {
 		return fmt.Sprintf("%d releases of one day are made (key daily_releases); the next is for %s", c.DailyReleases, at.Format("15:04 on 2 January"))
 	}
 	wanted := peering.Audience{Count: c.Listeners, Age: time.Duration(c.ListenerHours * float64(time.Hour))}
-	enough, count := wanted.Enough(listeners)
+	enough, count := wanted.Enough(func(yield func(peering.Listener) bool) {
+		for _, n := range list {
+			if n.live && !yield(h.listener(n, now)) {
+				return
+			}
+		}
+	})
 	if enough {
 		return ""
 	}
@@ -56,7 +52,7 @@ func (h *neighbourhood) again() time.Time {
 // members of a private network, peers that the configuration names as neighbours or as
 // addresses to start from, peers that the owner added, servers of the task, and peers on
 // the local network.
-func (h *neighbourhood) listener(n neighbour, named []peer.ID, now time.Time) peering.Listener {
+func (h *neighbourhood) listener(n neighbour, now time.Time) peering.Listener {
 	l := peering.Listener{
 		Known: h.private.Key != nil || h.private.Book != nil || slices.Contains(h.config.Only, n.Peer) || slices.Contains(h.config.Servers, n.Peer),
 	}
@@ -64,18 +60,14 @@ func (h *neighbourhood) listener(n neighbour, named []peer.ID, now time.Time) pe
 	// changes nothing. An edge that an earlier version made has no time and counts as
 	// made in 1970.
 	l.Age = now.Sub(h.start) - n.Since
-	id, err := peer.Decode(string(n.Peer))
-	if err != nil {
-		return l
-	}
-	l.Known = l.Known || slices.Contains(named, id)
-	for _, c := range h.host.Network().ConnsToPeer(id) {
+	for _, c := range h.host.Network().ConnsToPeer(n.id) {
 		from := crowd.Of(c.RemoteMultiaddr())
 		l.Known = l.Known || !relayed(c) && nearby(from, crowd.Of(c.LocalMultiaddr()))
 		if from.IsValid() {
 			l.Network = crowd.Widest(from).String()
 		}
 	}
+	l.Known = l.Known || slices.ContainsFunc(h.origins(), func(p peer.AddrInfo) bool { return p.ID == n.id })
 	return l
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
-	"p2pnode/gossip"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/netedge"
@@ -141,6 +140,7 @@ func (h *neighbourhood) tellLoop() {
 // neighbour is an edge, and whether models are sent over it.
 type neighbour struct {
 	peering.Edge
+	id    peer.ID
 	live  bool
 	since int64 // Unix seconds; 0: unknown
 }
@@ -151,14 +151,19 @@ type neighbour struct {
 // released already.
 func (h *neighbourhood) neighbours() []neighbour {
 	var edges []peering.Edge
-	h.look(func(m *peering.Neighbourhood) { edges = m.Edges() })
-	listening := make(map[learner.ID]bool)
-	for _, id := range h.gossip.Listeners() {
-		listening[gossip.ID(id)] = true
-	}
+	ids := make(map[learner.ID]peer.ID)
+	h.look(func(m *peering.Neighbourhood) {
+		edges = m.Edges()
+		for id, e := range h.edges {
+			ids[learner.ID(e.Peer)] = id
+		}
+	})
+	listening := h.gossip.Listeners()
 	out := make([]neighbour, len(edges))
 	for i, e := range edges {
-		out[i] = neighbour{Edge: e, live: e.Met && listening[e.Peer], since: max(0, h.start.Add(e.Since).Unix())}
+		id := ids[e.Peer]
+		_, listens := slices.BinarySearch(listening, id)
+		out[i] = neighbour{Edge: e, id: id, live: e.Met && listens, since: max(0, h.start.Add(e.Since).Unix())}
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package peering
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Listener is a neighbour that would hear a release.
 type Listener struct {
@@ -21,19 +24,20 @@ type Audience struct {
 }
 
 // Enough reports whether these listeners are enough, and how many of the strangers
-// count.
-func (a Audience) Enough(listeners []Listener) (enough bool, count int) {
-	networks := map[string]bool{}
-	for _, l := range listeners {
+// count. It asks for no more of them after one that is known.
+func (a Audience) Enough(listeners iter.Seq[Listener]) (enough bool, count int) {
+	all, networks := 0, map[string]bool{}
+	for l := range listeners {
 		if l.Known {
 			return true, 0
 		}
+		all++
 		if l.Age >= a.Age && l.Network != "" {
 			networks[l.Network] = true
 		}
 	}
 	if a.Count == 0 {
-		return len(listeners) > 0, len(listeners)
+		return all > 0, all
 	}
 	return len(networks) >= a.Count, len(networks)
 }

@@ -1,6 +1,7 @@
 package peering
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -25,7 +26,7 @@ func TestAudience(t *testing.T) {
 		"many that have come":  {two, []Listener{{Age: time.Minute, Network: "a"}, {Age: time.Minute, Network: "b"}, old("c")}, false, 1},
 		"an age from tomorrow": {two, []Listener{{Age: -time.Hour, Network: "a"}, old("b")}, false, 1},
 	} {
-		if enough, count := c.audience.Enough(c.listeners); enough != c.enough || count != c.count {
+		if enough, count := c.audience.Enough(slices.Values(c.listeners)); enough != c.enough || count != c.count {
 			t.Errorf("%s: %v, %d; want %v, %d", name, enough, count, c.enough, c.count)
 		}
 	}

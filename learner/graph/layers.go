@@ -204,8 +204,8 @@ func (v *View) suit(to Entry, sent []Entry, n int) {
 	for i := range v.nearest {
 		v.suitOne(to, v.nearest[i].Entry, sent, n)
 	}
-	for _, e := range v.others() {
-		v.suitOne(to, e, sent, n)
+	for e := range v.others() {
+		v.suitOne(to, *e, sent, n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"iter"
 	"math/rand/v2"
 	"slices"
 
@@ -241,21 +242,33 @@ func (v *View) held() []Entry {
 	return out
 }
 
-// others returns the peers that are not among the nearest, each once: the samplers'
-// first, then those of the sample.
-func (v *View) others() []Entry {
-	out := v.held()
-	out = slices.DeleteFunc(out, func(e Entry) bool {
-		return slices.ContainsFunc(v.nearest, func(n ranked) bool { return n.Peer == e.Peer })
-	})
-	certain := len(out)
-	for i := range v.sample {
-		s := &v.sample[i]
-		if !slices.ContainsFunc(out[:certain], func(e Entry) bool { return e.Peer == s.Peer }) {
-			out = append(out, s.Entry)
+// others yields the peers that are not among the nearest, each once: the samplers'
+// first, then those of the sample. It allocates nothing, as it is often only counted.
+func (v *View) others() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		for i := range v.certain {
+			p := &v.certain[i]
+			if p.held && v.certain[:i].first(p.Peer) != 0 && !v.near(p.Peer) && !yield(&p.Entry) {
+				return
+			}
+		}
+		for i := range v.sample {
+			e := &v.sample[i].Entry
+			if (v.certain.first(e.Peer) != 0 || v.near(e.Peer)) && !yield(e) {
+				return
+			}
 		}
 	}
-	return out
+}
+
+// near reports whether a peer is among the nearest.
+func (v *View) near(id learner.ID) bool {
+	for i := range v.nearest {
+		if v.nearest[i].Peer == id {
+			return true
+		}
+	}
+	return false
 }
 
 // Best lists up to n candidates for which fit holds, the most similar first. Those of
@@ -272,12 +285,12 @@ func (v *View) Best(n int, fit func(learner.ID) bool) []Entry {
 		return entries(list[:n])
 	}
 	v.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	others := v.others()
+	others := slices.Collect(v.others())
 	v.random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	slices.SortStableFunc(others, func(a, b Entry) int { return v.certain.first(a.Peer) - v.certain.first(b.Peer) })
+	slices.SortStableFunc(others, func(a, b *Entry) int { return v.certain.first(a.Peer) - v.certain.first(b.Peer) })
 	for _, e := range others {
 		if weight, possible := v.possible(e.End); possible && fit(e.Peer) {
-			list = append(list, ranked{Entry: e, weight: weight})
+			list = append(list, ranked{Entry: *e, weight: weight})
 		}
 	}
 	slices.SortStableFunc(list, heaviest)
@@ -291,7 +304,7 @@ func (v *View) Count(fit func(learner.ID) bool) (count int) {
 			count++
 		}
 	}
-	for _, e := range v.others() {
+	for e := range v.others() {
 		if _, possible := v.possible(e.End); possible && fit(e.Peer) {
 			count++
 		}
@@ -315,7 +328,13 @@ func entries(list []ranked) []Entry {
 }
 
 // Len is how many peers the view holds.
-func (v *View) Len() int { return len(v.nearest) + len(v.others()) }
+func (v *View) Len() int {
+	count := len(v.nearest)
+	for range v.others() {
+		count++
+	}
+	return count
+}
 
 // Peers lists the peers that the view holds, each once.
 func (v *View) Peers() []learner.ID {
@@ -323,7 +342,7 @@ func (v *View) Peers() []learner.ID {
 	for _, n := range v.nearest {
 		out = append(out, n.Peer)
 	}
-	for _, e := range v.others() {
+	for e := range v.others() {
 		out = append(out, e.Peer)
 	}
 	return out
