@@ -625,7 +625,14 @@ func TestContributorChecksTheOpening(t *testing.T) {
 	if _, err := c.Open(good); err != nil {
 		t.Fatal(err)
 	}
+	few.proof = few.proof[:0]
+	if !c.Holds(good) || !c.Holds(few.Bytes()) || c.Holds(forged.Bytes()) || c.Holds(good[:len(good)/2]) || c.Holds(nil) {
+		t.Error("it does not know the opening that it holds, or holds another")
+	}
 	second := newNetwork(t, 4, 1, 3, 12).open() // the same sum, opened by a committee that forgot
+	if c.Holds(second.Bytes()) {
+		t.Error("it holds an opening that it has not taken in")
+	}
 	if _, err := c.Open(second.Bytes()); err == nil {
 		t.Error("a second opening of one sum is believed")
 	}

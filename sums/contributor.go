@@ -1,9 +1,11 @@
 package sums
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // ErrRolledBack means that a certified list holds a contribution of this device that
@@ -22,6 +24,7 @@ type Contributor struct {
 	entry    Digest // the digest of its entry
 	context  Digest // the opening that the entry names
 	opening  *Opening
+	content  []byte // of the opening, without its proof
 	accepted uint16 // the members that hold it
 }
 
@@ -71,11 +74,17 @@ func (c *Contributor) Open(b []byte) (*Opening, error) {
 		return nil, errors.New("sums: a second opening of one sum is certified: more members of the committee collude than may")
 	}
 	first := c.opening == nil
-	c.opening = o
+	c.opening, c.content = o, slices.Clone(c.sum.withoutProof(b))
 	if c.upload != nil || !first {
 		return nil, nil
 	}
 	return o, nil
+}
+
+// Holds reports whether these are the bytes of the opening that was taken in. Members
+// prove it by different signatures, which need not be checked again.
+func (c *Contributor) Holds(b []byte) bool {
+	return c.opening != nil && bytes.Equal(c.sum.withoutProof(b), c.content)
 }
 
 // Opening returns the certified opening, or nil before one was taken in.

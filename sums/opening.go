@@ -69,6 +69,11 @@ func (s *Sum) readOpening(b []byte) (*Opening, error) {
 	return o, nil
 }
 
+// withoutProof returns the part of an encoded opening before its proof.
+func (s *Sum) withoutProof(b []byte) []byte {
+	return b[:min(len(b), len(s.Committee.Members)*(pledgeSize+len(Digest{})))]
+}
+
 // statement is what a member signs with its key for the sum.
 type statement struct {
 	kind   Kind

@@ -150,7 +150,7 @@ func (w *watch) until(ctx, life context.Context, stall time.Duration, look func(
 		if got > most {
 			most, moved = got, time.Now()
 		}
-		if err := pause(life, lookEvery); err != nil {
+		if err := w.pause(life); err != nil {
 			return err
 		}
 	}

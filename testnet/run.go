@@ -45,7 +45,7 @@ type Config struct {
 	// Daemons makes the real nodes processes of their own; nil leaves them in this one.
 	Daemons  *Daemons
 	Logger   *slog.Logger   // of the real nodes; nil: discard
-	Progress func(Progress) // called at the start of a trial and about twice a second while nodes learn; may be nil
+	Progress func(Progress) // called at the start of a trial and about every second while nodes learn; may be nil
 	Measured func(*Result)  // called after each trial with the results so far, which it must not keep; may be nil
 }
 

@@ -18,6 +18,9 @@ type watch struct {
 // Times of the watch.
 const (
 	lookEvery = 500 * time.Millisecond
+	// lookPerNode is added for each node, so that looking at hundreds takes a small part of
+	// the processors.
+	lookPerNode = 3 * time.Millisecond
 	// linkStill is how long edges must stand still before the nodes get their
 	// records: no more of them come or go than one for each nodesPerChange nodes.
 	// Better neighbours go on replacing the first ones for a while.
@@ -86,6 +89,11 @@ func (w *watch) look(ctx context.Context) ([]api.Status, error) {
 	return all, err
 }
 
+// pause waits until the next look is due.
+func (w *watch) pause(ctx context.Context) error {
+	return pause(ctx, lookEvery+time.Duration(len(w.fleet.nodes))*lookPerNode)
+}
+
 // link returns when nearly all nodes have the neighbours they want, or the graph has
 // stopped growing and all have some, and then edges stand still; when the graph has not
 // grown for long; or when ctx ends.
@@ -125,7 +133,7 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 		if linked && time.Since(changed) >= linkStill || time.Since(grown) >= stuck {
 			return nil
 		}
-		if err := pause(life, lookEvery); err != nil {
+		if err := w.pause(life); err != nil {
 			return err
 		}
 	}
@@ -165,7 +173,7 @@ func (w *watch) learn(ctx, life context.Context, p *Progress) error {
 			}
 			w.trial.addPoint(p.Releases, errorsOf(scores))
 		}
-		if err := pause(life, lookEvery); err != nil {
+		if err := w.pause(life); err != nil {
 			return err
 		}
 	}
@@ -180,7 +188,7 @@ func (w *watch) settle(life context.Context) error {
 		if err := w.count(life); err != nil || w.trial.Delivered >= w.trial.Expected {
 			return err
 		}
-		if err := pause(life, lookEvery); err != nil {
+		if err := w.pause(life); err != nil {
 			return err
 		}
 	}

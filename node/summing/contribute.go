@@ -1,7 +1,6 @@
 package summing
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -73,8 +72,7 @@ type contributor struct {
 	machine *sums.Contributor
 	part    *part
 	open    *sums.Opening    // the opening under which the device may still pay; nil: it may not, or not any more
-	looked  []byte           // the opening that was read last
-	toured  bool             // all members were visited since then
+	toured  bool             // all members were visited since the opening was read
 	slot    time.Time        // when the device's own contribution may be sent
 	entry   []byte           // digest of the device's own contribution; nil: it has none
 	checked []byte           // the certified list, after the device's own contribution was looked for in it
@@ -128,7 +126,7 @@ func (k *contributor) round(ctx context.Context, turn int) error {
 			return k.pay()
 		}
 	}
-	k.toured = k.looked != nil
+	k.toured = k.machine.Opening() != nil
 	return k.pay()
 }
 
@@ -192,7 +190,7 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 
 // look reads an opening, unless it is the one that was read before.
 func (k *contributor) look(opening []byte, who peer.ID) {
-	if opening == nil || bytes.Equal(opening, k.looked) {
+	if opening == nil || k.machine.Holds(opening) {
 		return
 	}
 	o, err := k.machine.Open(opening)
@@ -203,7 +201,7 @@ func (k *contributor) look(opening []byte, who peer.ID) {
 	if o != nil {
 		k.open = o
 	}
-	k.looked, k.toured = opening, false
+	k.toured = false
 	k.part.opened(k.machine.Opening())
 }
 
