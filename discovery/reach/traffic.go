@@ -31,12 +31,21 @@ func (f *flow) stats() metrics.Stats {
 }
 
 // flows holds a flow for each key.
-type flows[K comparable] struct{ all sync.Map }
+type flows[K comparable] struct {
+	all  sync.Map
+	made atomic.Int64
+}
+
+// trimEvery is how many flows may be made until those that are idle are forgotten.
+// Identities cost nothing, and each that connects has one.
+const trimEvery = 4096
 
 func (f *flows[K]) of(key K) *flow {
 	found, ok := f.all.Load(key)
 	if !ok {
-		found, _ = f.all.LoadOrStore(key, new(flow))
+		if found, ok = f.all.LoadOrStore(key, new(flow)); !ok && f.made.Add(1)%trimEvery == 0 {
+			f.trim()
+		}
 	}
 	return found.(*flow)
 }

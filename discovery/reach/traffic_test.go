@@ -2,6 +2,7 @@ package reach
 
 import (
 	"maps"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -62,5 +63,16 @@ func TestIdleFlowsAreForgotten(t *testing.T) {
 	c.Reset()
 	if c.GetBandwidthTotals() != (metrics.Stats{}) || len(c.GetBandwidthByPeer())+len(c.GetBandwidthByProtocol()) != 0 {
 		t.Error("a reset leaves something")
+	}
+}
+
+func TestACrowdIsForgotten(t *testing.T) {
+	var c Traffic
+	for i := range 5 * trimEvery {
+		c.LogSentMessageStream(1, "/x", peer.ID(strconv.Itoa(i)))
+		c.LogSentMessageStream(1, "/x", "stays")
+	}
+	if got := c.GetBandwidthByPeer(); len(got) > 2*trimEvery || got["stays"].TotalOut != 5*trimEvery {
+		t.Errorf("%d peers are remembered, and %d bytes of the one that stays", len(got), got["stays"].TotalOut)
 	}
 }
