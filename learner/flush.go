@@ -20,8 +20,9 @@ func flush(v float64) float64 {
 // flushed returns v with 0 for each tiny coordinate: v itself if it has none, else a
 // copy.
 func flushed(v []float64) []float64 {
+	const small = (1023 - 100) << 53 // the bits of tiny, without those of a sign
 	for k, x := range v {
-		if math.Abs(x) < tiny && x != 0 {
+		if math.Float64bits(x)<<1-1 < small-1 { // of 0 they are the largest number
 			out := append([]float64(nil), v...)
 			for j := range out[k:] {
 				out[k+j] = flush(out[k+j])

@@ -163,8 +163,9 @@ func (s *Workspace) vector(p int) []float64 {
 func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
 	gradient, _ := s.vectors(len(theta))
 	theta = flushed(theta)
-	p := len(theta) / l.scores()
-	s.madeUp = madeUp(slices.Grow(s.madeUp[:0], p)[:p])
+	if p := len(theta) / l.scores(); len(s.madeUp) != p {
+		s.madeUp = madeUp(make([]float64, p))
+	}
 	s.memory.Forget()
 	s.sums = s.sums[:0]
 	for i := range t.cohorts {

@@ -45,7 +45,7 @@ func (m *Memory) NewSum(mechanism Mechanism, c Cohort, dim int) Sum {
 	b.total = slices.Grow(b.total[:0], dim)[:dim]
 	b.record = slices.Grow(b.record[:0], dim)[:dim]
 	clear(b.total)
-	return Sum{mechanism: mechanism, cohort: c, total: b.total, record: b.record, memory: m, life: m.life}
+	return Sum{mechanism: mechanism, cohort: c, total: b.total, record: b.record, inside: mechanism.inside(dim), memory: m, life: m.life}
 }
 
 // alive reports whether the sum's memory is still its own.

@@ -123,9 +123,9 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 	// One rounding, to 53 bits, of a number that is already private; scaling by
 	// a power of two is exact.
 	a.Sum = slices.Grow(a.Sum, len(total))[:len(total)]
-	unit := math.Ldexp(1, m.grid)
+	sum, unit := a.Sum[:len(total)], math.Ldexp(1, m.grid)
 	for j, n := range total {
-		a.Sum[j] = float64(n) * unit
+		sum[j] = float64(n) * unit
 	}
 }
 

@@ -20,6 +20,7 @@ type Sum struct {
 	total     []int64 // in grid units; stays 0 in a subsampled sum
 	records   []int64 // in a subsampled sum: every slot's contribution, one after the other
 	record    []int64 // working memory of Add: one record's contribution
+	inside    inside
 	memory    *Memory // in which the sum lives; nil: its own
 	life      uint64  // the life of the memory when the sum was made
 }
@@ -29,7 +30,7 @@ type Sum struct {
 // coordinate. It panics if the mechanism is from [Mechanism.Bounded].
 func (m Mechanism) NewSum(c Cohort, dim int) Sum {
 	m.clips()
-	return Sum{mechanism: m, cohort: c, total: make([]int64, dim), record: make([]int64, dim)}
+	return Sum{mechanism: m, cohort: c, total: make([]int64, dim), record: make([]int64, dim), inside: m.inside(dim)}
 }
 
 // clips panics if the mechanism is from [Mechanism.Bounded].
@@ -58,17 +59,14 @@ func (s *Sum) AddEmpty(like []float64) { s.add(like, 0) }
 // gets the same integers either way. If there is false, it fills the slot with nothing,
 // as AddEmpty does.
 func (s *Sum) AddScaled(scale float64, x []float64, there bool) bool {
-	if !s.alive() || len(x) != len(s.total) || s.mechanism.distance > 0 || s.mechanism.slots > 0 || s.slots >= MaxSlots {
+	if !s.alive() || len(x) != len(s.total) || s.slots >= MaxSlots || !s.inside.surely(scale, x) {
 		return false
 	}
-	if !s.mechanism.surelyInside(scale, x) {
-		return false
-	}
-	factor := powerOfTwo(-s.mechanism.grid)
+	units := scale * s.inside.units
 	if !there {
-		factor = 0
+		units = 0
 	}
-	addInside(s.total, x, scale*factor)
+	addInside(s.total, x, units)
 	s.slots++
 	return true
 }

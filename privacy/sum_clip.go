@@ -52,7 +52,23 @@ func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool
 	return powerOfTwo(-m.grid), true, norm < clip*(1-0x1p-20) && len(gradient) <= 1<<20
 }
 
-// surelyInside reports, for the gradient scale x before it is computed, that factor
+// inside is what a sum must know of its mechanism to add gradients that are well inside
+// the clip. The zero value knows of none.
+type inside struct {
+	units   float64 // of the grid in 1
+	squares float64 // of a gradient's coordinates, for which it is; 0: never
+}
+
+// inside is that of sums of so many coordinates.
+func (m *Mechanism) inside(dim int) inside {
+	if m.l1() || m.distance > 0 || m.slots > 0 || dim > 1<<20 {
+		return inside{}
+	}
+	clip := float64(m.clip) * powerOfTwo(m.grid)
+	return inside{powerOfTwo(-m.grid), clip * clip * (1 - 0x1p-18)}
+}
+
+// surely reports, for the gradient scale x before it is computed, that factor
 // will find it ordinary and inside, so that addInside may add it. It need not recognise
 // every such gradient. factor compares the root of the sum of the squares of the
 // rounded products with the clip less a relative 2^-20. Here the square of scale times
@@ -65,15 +81,12 @@ func (m *Mechanism) factor(gradient []float64) (f float64, ordinary, inside bool
 // Also, scale times the power of two by which factor multiplies is then an exact number,
 // for it is far above 2^-1022, and far from overflow: times x it is within the clip, which
 // is at most 2^42, and x is above 2^-400.
-func (m *Mechanism) surelyInside(scale float64, x []float64) bool {
-	if m.l1() || len(x) > 1<<20 {
-		return false
-	}
+func (i *inside) surely(scale float64, x []float64) bool {
 	squares := floats.Dot(x, x)
-	norm, clip := scale*scale*squares, float64(m.clip)*powerOfTwo(m.grid)
+	norm := scale * scale * squares
 	ordinary := norm > 2*smallestSquare && norm < largestSquare/2 && squares > smallestSquare && squares < largestSquare
-	exact := math.Abs(scale*powerOfTwo(-m.grid)) > 0x1p-1000
-	return norm < clip*clip*(1-0x1p-18) && (ordinary && exact || scale == 0)
+	exact := math.Abs(scale*i.units) > 0x1p-1000
+	return norm < i.squares && (ordinary && exact || scale == 0)
 }
 
 // Squares of norms within these bounds have lost nothing that counts to underflow,
@@ -100,7 +113,7 @@ func powerOfTwo(e int) float64 { return math.Float64frombits(uint64(e+1023) << 5
 
 // addInside adds what quantise would write to total, for the gradient scale x, well inside
 // the clip: each product, rounded, times a power of two, rounded toward zero. units is
-// scale times that power, exactly (see surelyInside). Multiplying by it at once rounds
+// scale times that power, exactly (see inside). Multiplying by it at once rounds
 // to the same bits, but for numbers below 2^-1022: the product itself is one, or what it
 // becomes. Since no power is above 2^600, either is then less than a unit, and both ways
 // come to 0.
