@@ -20,8 +20,8 @@ import (
 // tested and simulated without the network.
 var imports = map[string][]string{
 	"p2pnode/privacy/accountant":      {},
-	"p2pnode/privacy":                 {"privacy/accountant"},
-	"p2pnode/learner":                 {"learner/population", "privacy"},
+	"p2pnode/privacy":                 {"internal/vector", "privacy/accountant"},
+	"p2pnode/learner":                 {"internal/vector", "learner/population", "privacy"},
 	"p2pnode/learner/population":      {},
 	"p2pnode/learner/graph":           {"learner"},
 	"p2pnode/csvfile":                 {}, // below node and testnet, which both read people's files
@@ -33,6 +33,7 @@ var imports = map[string][]string{
 	"p2pnode/internal/durable":        {},
 	"p2pnode/internal/program":        {},
 	"p2pnode/internal/ring":           {},
+	"p2pnode/internal/vector":         {},
 	"p2pnode/storage":                 {"internal/durable", "internal/program", "learner", "privacy"},
 	"p2pnode/gossip":                  {"gossip/internal/wire", "gossip/reputation", "internal/crowd", "learner"},
 	"p2pnode/gossip/reputation":       {"internal/crowd"},

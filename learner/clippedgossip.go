@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/internal/vector"
 )
 
 // A lying neighbour can send any model in the ball, and the mean of all models then
@@ -43,11 +45,11 @@ func median(values []float64) float64 {
 // part of the weight that belongs to the centre, which it does not add.
 func addClipped(dst, model []float64, weight, distance, radius float64) float64 {
 	if distance <= radius {
-		floats.AddScaled(dst, weight, model)
+		vector.AddScaled(dst, weight, model)
 		return 0
 	}
 	share := weight * radius / distance
-	floats.AddScaled(dst, share, model)
+	vector.AddScaled(dst, share, model)
 	return weight - share
 }
 

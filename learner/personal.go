@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"p2pnode/internal/vector"
 	"p2pnode/privacy"
 )
 
@@ -127,7 +128,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 		std := p.asking.NoiseStd() / float64(m)
 		p.estimate = p.estimate.including(p.round+1, p.task.aim(p.model, gradient), std)
 	}
-	floats.AddScaled(gradient, 2*lambda, p.model)
+	vector.AddScaled(gradient, 2*lambda, p.model)
 	drawn := alpha * p.task.Mu * c * p.asking.NoiseStd() / float64(m)
 	neighbours, theirStd, heard := p.pull(mean, gradient, c, drawn)
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)

@@ -1,6 +1,10 @@
 package learner
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/internal/vector"
+)
 
 // confidence is c_i = min(1, m / m_ref). Bellet et al. divide by the largest m in the
 // network. Here m_ref is a public constant, which no liar can move.
@@ -35,14 +39,14 @@ func mixing(mu, confidence, curvature float64) float64 {
 // next, which may be own, and returned.
 func step(next, own, neighbours, gradient []float64, alpha, mu, confidence float64) []float64 {
 	floats.ScaleTo(next, 1-alpha, own)
-	floats.AddScaled(next, alpha, neighbours)
-	floats.AddScaled(next, -alpha*mu*confidence, gradient)
+	vector.AddScaled(next, alpha, neighbours)
+	vector.AddScaled(next, -alpha*mu*confidence, gradient)
 	return next
 }
 
 // project moves v to the nearest point of the l2 ball of the given radius.
 func project(v []float64, radius float64) {
-	if floats.Dot(v, v) < radius*radius*(1-1e-9) {
+	if vector.Dot(v, v) < radius*radius*(1-1e-9) {
 		return // well inside the ball: the careful norm below costs more than a step
 	}
 	if norm := floats.Norm(v, 2); norm > radius {

@@ -6,8 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
+	"p2pnode/internal/vector"
 	"p2pnode/privacy"
 )
 
@@ -120,7 +119,7 @@ func (t *training) sums(l loss, m privacy.Mechanism, theta []float64) []privacy.
 // finite reports whether no coordinate is infinite or not a number. A finite sum of
 // squares proves it quickly.
 func finite(v []float64) bool {
-	if floats.Dot(v, v) <= math.MaxFloat64 {
+	if vector.Squares(v) <= math.MaxFloat64 {
 		return true
 	}
 	for _, x := range v {

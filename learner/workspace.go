@@ -3,8 +3,7 @@ package learner
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
+	"p2pnode/internal/vector"
 	"p2pnode/privacy"
 )
 
@@ -190,7 +189,7 @@ func (s *Workspace) addGradient(sum *privacy.Sum, r *slot, l loss, theta, gradie
 	if x == nil {
 		x, y = s.madeUp, madeUpLabel
 	}
-	if one, ok := l.(scalar); ok && sum.AddScaled(one.f.slope(floats.Dot(theta, x), y), x, r.x != nil) {
+	if one, ok := l.(scalar); ok && sum.AddScaled(one.f.slope(vector.Dot(theta, x), y), x, r.x != nil) {
 		return
 	}
 	l.gradient(gradient, theta, x, y)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"gonum.org/v1/gonum/floats"
+	"p2pnode/internal/vector"
 )
 
 // quantise writes the clipped gradient to dst in grid units.
@@ -82,7 +82,7 @@ func (m *Mechanism) inside(dim int) inside {
 // for it is far above 2^-1022, and far from overflow: times x it is within the clip, which
 // is at most 2^42, and x is above 2^-400.
 func (i *inside) surely(scale float64, x []float64) bool {
-	squares := floats.Dot(x, x)
+	squares := vector.Squares(x)
 	norm := scale * scale * squares
 	ordinary := norm > 2*smallestSquare && norm < largestSquare/2 && squares > smallestSquare && squares < largestSquare
 	exact := math.Abs(scale*i.units) > 0x1p-1000
@@ -117,20 +117,7 @@ func powerOfTwo(e int) float64 { return math.Float64frombits(uint64(e+1023) << 5
 // to the same bits, but for numbers below 2^-1022: the product itself is one, or what it
 // becomes. Since no power is above 2^600, either is then less than a unit, and both ways
 // come to 0.
-func addInside(total []int64, x []float64, units float64) {
-	total = total[:len(x)]
-	k := 0
-	for ; k+4 <= len(x); k += 4 {
-		t, v := (*[4]int64)(total[k:k+4]), (*[4]float64)(x[k:k+4])
-		t[0] += int64(units * v[0])
-		t[1] += int64(units * v[1])
-		t[2] += int64(units * v[2])
-		t[3] += int64(units * v[3])
-	}
-	for ; k < len(x); k++ {
-		total[k] += int64(units * x[k])
-	}
-}
+func addInside(total []int64, x []float64, units float64) { vector.AddUnits(total, x, units) }
 
 // addWithin adds what quantise would write to total, in one pass, if it is at most
 // bound in exact arithmetic before any shrinking; else it changes nothing. It is

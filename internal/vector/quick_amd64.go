@@ -1,0 +1,24 @@
+package vector
+
+import "golang.org/x/sys/cpu"
+
+// quick reports whether the processor has AVX2.
+var quick = cpu.X86.HasAVX2
+
+// dot adds up in gonum's order: the k-th of four sums takes each number k of four, the
+// first of them takes those that are left over, and in the end it is (0 + 2) + (1 + 3).
+//
+//go:noescape
+func dot(x, y []float64) float64
+
+//go:noescape
+func addScaled(dst []float64, alpha float64, x []float64)
+
+//go:noescape
+func squares(x []float64) float64
+
+// addUnits adds 1.5 2^52 to what it has rounded: from there on to either side numbers
+// are 1 apart, and their bits are counted up by 1, too.
+//
+//go:noescape
+func addUnits(total []int64, x []float64, units float64)

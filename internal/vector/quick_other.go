@@ -1,0 +1,12 @@
+//go:build !amd64
+
+package vector
+
+const quick = false
+
+func dot(_, _ []float64) float64                    { panic(never) }
+func addScaled(_ []float64, _ float64, _ []float64) { panic(never) }
+func squares(_ []float64) float64                   { panic(never) }
+func addUnits(_ []int64, _ []float64, _ float64)    { panic(never) }
+
+const never = "vector: this processor is not known"
