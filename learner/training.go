@@ -13,7 +13,8 @@ import (
 // training is the training set of an agent: its record slots by cohort.
 type training struct {
 	workspace *Workspace // nil: allocate
-	cohorts   []cohort   // sorted by number
+	cohorts   []cohort   // sorted by number; a single one lies in first
+	first     [1]cohort
 	last      Seq
 }
 
@@ -65,6 +66,9 @@ func (t *training) check(task *Task, add []Record) error {
 }
 
 func (t *training) add(records []Record) {
+	if t.cohorts == nil {
+		t.cohorts = t.first[:0]
+	}
 	for _, r := range records {
 		t.last = r.Seq
 		if r.Seq.HeldOut() {

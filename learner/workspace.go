@@ -2,6 +2,7 @@ package learner
 
 import (
 	"slices"
+	"unsafe"
 
 	"p2pnode/internal/vector"
 	"p2pnode/privacy"
@@ -45,6 +46,39 @@ type Workspace struct {
 type places[T any] struct {
 	free []T
 	made int // size of the last allocation; the next is twice as large
+}
+
+// Share is what a workspace's agents of learner "personal" will need.
+type Share struct {
+	Workspace              *Workspace
+	Agents, Edges, Records int
+}
+
+// Reserve makes room for what the agents of several workspaces own, so that each kind of
+// thing lies in one block, in the order of the shares. It tells fresh of each block before
+// anything is written to it.
+func Reserve(shares []Share, fresh func(at unsafe.Pointer, size uintptr)) {
+	var agents, edges, records int
+	for i := range shares {
+		s := &shares[i]
+		agents, edges, records = agents+s.Agents, edges+s.Edges, records+s.Records
+	}
+	all := Workspace{}
+	all.personals.reserve(agents, fresh)
+	all.latest.reserve(edges, fresh)
+	all.slots.reserve(records, fresh)
+	for i := range shares {
+		s := &shares[i]
+		s.Workspace.personals.free = all.personals.take(s.Agents)
+		s.Workspace.latest.free = all.latest.take(s.Edges)
+		s.Workspace.slots.free = all.slots.take(s.Records)
+	}
+}
+
+// reserve allocates memory for n things.
+func (p *places[T]) reserve(n int, fresh func(at unsafe.Pointer, size uintptr)) {
+	p.free = make([]T, n)
+	show(fresh, p.free)
 }
 
 // leastPlaces is the size of the first allocation, and mostPlaces that of the last

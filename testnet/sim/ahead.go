@@ -28,94 +28,100 @@ const lineSize, mostLines = 64, 8
 // more than waiting.
 const outOfCache = 256
 
-// ahead prepares the wakes that come after the k-th of a window.
-func (h *shard) ahead(k int) {
-	h.atWork = k
-	if !h.s.fetch {
+// ahead prepares the wakes that come after the k-th.
+func (w *worker) ahead(k int) {
+	w.atWork = k
+	if !w.s.fetch {
 		return
 	}
-	for range h.pieces {
-		h.between()
+	for range w.pieces {
+		w.between()
 	}
-	h.pieces, h.asked = h.pieces[:0], 0
-	if i, there := h.waking(k + 1); there {
-		h.planFor(i, &h.plans[(k+1)%2])
+	w.pieces, w.asked = w.pieces[:0], 0
+	if next, there := w.waking(k + 1); there {
+		w.planFor(next, w.line[k].home == next.home, &w.plans[(k+1)%2])
 	}
 	for stage := learner.Stages - 1; stage >= 0; stage-- { // the most urgent first
-		if i, there := h.waking(k + learner.Stages - stage); there {
-			h.s.actors[i].listener.Ahead(stage, h.near)
+		if next, there := w.waking(k + learner.Stages - stage); there {
+			w.s.actors[next.who].listener.Ahead(stage, w.near)
 		}
 	}
-	if i, there := h.waking(k + 2); there {
-		for _, t := range h.s.actors[i].ties {
-			show(h, &h.s.outboxes[t.peer], 1)
+	if next, there := w.waking(k + 2); there {
+		for _, t := range w.s.actors[next.who].ties {
+			show(w, &w.s.outboxes[t.peer], 1)
 		}
 	}
-	if i, there := h.waking(k + 3); there && len(h.s.actors[i].ties) > 0 {
-		show(h, &h.s.actors[i].ties[0], len(h.s.actors[i].ties))
+	if next, there := w.waking(k + 3); there && len(w.s.actors[next.who].ties) > 0 {
+		ties := w.s.actors[next.who].ties
+		show(w, &ties[0], len(ties))
 	}
-	if i, there := h.waking(k + learner.Stages + 1); there {
-		show(h, &h.s.actors[i], 1)
-		show(h, &h.s.looked[i], 1)
+	if next, there := w.waking(k + 2); there {
+		if d := &w.s.actors[next.who].door; d.account != nil {
+			show(w, d.account, 1)
+			if d.noise != nil {
+				show(w, d.noise, 1)
+			}
+		}
 	}
-	for i := range h.pieces {
-		prefetch(h.pieces[i].at, 1)
+	if next, there := w.waking(k + learner.Stages + 1); there {
+		show(w, &w.s.actors[next.who], 1)
+		show(w, &w.s.looked[next.who], 1)
+	}
+	for i := range w.pieces {
+		prefetch(w.pieces[i].at, 1)
 	}
 }
 
-// waking is who wakes k-th in the window.
-func (h *shard) waking(k int) (i int32, there bool) {
-	if k >= len(h.awake) {
-		return 0, false
-	}
-	return h.first + h.awake[k], true
-}
-
-// planFor plans the next wake of an agent, and shows the versions that it will read, and
-// where its own next one will be.
-func (h *shard) planFor(i int32, p *plan) {
-	a := &h.s.actors[i]
-	p.make(h.s, i, h.s.looked[i], h.agenda.due(i-h.first))
-	for k, next := 0, p.takes; k < len(a.ties); k++ {
+// planFor plans the next wake, and shows the versions that its agent will read, and
+// where its own next one will be: after that of the agent at work, if they have a home in
+// common.
+func (w *worker) planFor(next wake, common bool, p *plan) {
+	h, a := next.home, &w.s.actors[next.who]
+	p.make(w.s, next.who, w.s.looked[next.who], h.agenda.due(next.who-h.first))
+	for k, takes := 0, p.takes; k < len(a.ties); k++ {
 		n := a.ties[k].held
-		if len(next) > 0 && int(next[0].edge) == k {
-			n, next = next[0].version, next[1:]
+		if len(takes) > 0 && int(takes[0].edge) == k {
+			n, takes = takes[0].version, takes[1:]
 		}
 		if n != nothing {
-			h.showVersion(h.s.home(a.ties[k].peer), n)
+			w.showVersion(w.s.home(a.ties[k].peer), n)
 		}
 	}
-	if last := len(h.pool.free) - 2; last >= 0 {
-		h.showVersion(h, h.pool.free[last])
+	last := len(h.pool.free) - 1
+	if common {
+		last--
+	}
+	if last >= 0 {
+		w.showVersion(h, h.pool.free[last])
 	}
 }
 
 // showVersion shows a version of a shard.
-func (h *shard) showVersion(of *shard, n int32) {
+func (w *worker) showVersion(of *shard, n int32) {
 	slot := of.pool.slot(n)
-	show(h, &slot[0], len(slot))
+	show(w, &slot[0], len(slot))
 }
 
 // show shows what lies from first on.
-func show[T any](h *shard, first *T, count int) {
-	h.show(unsafe.Pointer(first), uintptr(count)*unsafe.Sizeof(*first))
+func show[T any](w *worker, first *T, count int) {
+	w.show(unsafe.Pointer(first), uintptr(count)*unsafe.Sizeof(*first))
 }
 
 // show notes memory that will be touched, in pieces.
-func (h *shard) show(at unsafe.Pointer, size uintptr) {
+func (w *worker) show(at unsafe.Pointer, size uintptr) {
 	const most = mostLines * lineSize
 	for ; size > most; size -= most {
-		h.pieces = append(h.pieces, piece{at, mostLines})
+		w.pieces = append(w.pieces, piece{at, mostLines})
 		at = unsafe.Add(at, most)
 	}
-	h.pieces = append(h.pieces, piece{at, int(size+lineSize-1) / lineSize})
+	w.pieces = append(w.pieces, piece{at, int(size+lineSize-1) / lineSize})
 }
 
 // between has the processor fetch the next piece.
-func (h *shard) between() {
-	if h.asked < len(h.pieces) {
-		p := h.pieces[h.asked]
-		h.asked++
+func (w *worker) between() {
+	if w.asked < len(w.pieces) {
+		p := w.pieces[w.asked]
+		w.asked++
 		prefetch(p.at, p.lines)
 	}
 }

@@ -59,6 +59,21 @@ func (s *simulation) reservePools() {
 	}
 }
 
+// reserveAgents makes room for what the shards' agents own, likewise.
+func (s *simulation) reserveAgents() {
+	shares := make([]learner.Share, len(s.shards))
+	for i := range s.shards {
+		h := &s.shards[i]
+		shares[i] = learner.Share{Workspace: &h.workspace, Agents: len(h.agenda.heap)}
+		for k := range h.agenda.heap {
+			who := int(h.first) + k
+			shares[i].Edges += len(s.Participants[who].Edges)
+			shares[i].Records += len(s.Participants[who].Records)
+		}
+	}
+	learner.Reserve(shares, adviseLargePages)
+}
+
 // add counts so many versions more.
 func (p *pool) add(n int) {
 	for k := range n {

@@ -183,14 +183,14 @@ func (p *plan) make(s *simulation, i int32, looked, now time.Duration) {
 
 // take lets an agent take what has arrived since it looked.
 func (h *shard) take(i int32, looked, now time.Duration) error {
-	p := &h.plans[h.atWork%2]
+	p := h.worker.plan()
 	if p.who != i || p.looked != looked || p.now != now {
 		p.make(h.s, i, looked, now)
 	}
 	h.taken += p.taken
 	h.last = max(h.last, p.last)
 	for _, t := range p.takes {
-		h.between()
+		h.worker.between()
 		if err := h.hand(i, int(t.edge), t.version); err != nil {
 			return err
 		}

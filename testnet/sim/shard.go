@@ -4,9 +4,7 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
@@ -42,13 +40,8 @@ type shard struct {
 	come      []arrival       // to the agent at work
 	message   learner.Message // that it hears
 	released  []release       // in this window
-	plans     [2]plan         // of the agent at work and of the next
-	atWork    int             // of which agent, in the window
-	awake     []int32         // in this window
 	edges     []learner.Edge
-	pieces    []piece // of memory that those who wake next will touch
-	asked     int     // how many of them the processor was asked to fetch
-	near      func(at unsafe.Pointer, size uintptr)
+	worker    *worker // at work on it now, or last
 
 	estimates []talk // published in this window
 }
@@ -74,15 +67,15 @@ func (s *simulation) divide() {
 		h := &s.shards[i]
 		*h = shard{
 			s: s, first: int32(i * size), agenda: newAgenda(count, learner.Never),
-			out: make([][]dispatch, len(s.shards)), message: learner.Message{Kind: learner.KindModel},
+			out: make([][]dispatch, len(s.shards)), message: learner.Message{Kind: learner.KindModel}, worker: s.worker(0),
 		}
-		h.near = h.show
 		if s.fetch {
-			h.workspace.Between = h.between
+			h.workspace.Between = func() { h.worker.between() }
 		}
 	}
 	if s.pull {
 		s.reservePools()
+		s.reserveAgents()
 	}
 }
 
@@ -93,44 +86,56 @@ func (s *simulation) home(i int32) *shard { return &s.shards[i>>s.shift] }
 // several processors: below, they would mostly wait for each other.
 const worthwhile = 64
 
+// processors is how many of them the next window is worth.
+func (s *simulation) processors() int {
+	if s.busy < worthwhile {
+		return 1
+	}
+	return max(1, min(runtime.GOMAXPROCS(0), len(s.shards)))
+}
+
 // each lets f see every shard, on all processors if that is worthwhile.
 func (s *simulation) each(f func(h *shard)) {
-	workers := min(runtime.GOMAXPROCS(0), len(s.shards))
-	if workers < 2 || s.busy < worthwhile {
+	workers := s.processors()
+	if workers == 1 {
 		for i := range s.shards {
 			f(&s.shards[i])
 		}
 		return
 	}
-	var next atomic.Int32
+	s.untaken.Store(0)
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(s.shards); i = next.Add(1) - 1 {
-				f(&s.shards[i])
+			for h := s.takeShard(); h != nil; h = s.takeShard() {
+				f(h)
 			}
 		})
 	}
 	all.Wait()
 }
 
-// run lets each agent that is due before the end of the window live until then.
-func (h *shard) run() {
-	h.events = 0
-	h.awake = h.agenda.before(h.s.until, h.awake[:0])
-	for k, who := range h.awake {
-		h.ahead(k)
-		i := h.first + who
-		due := h.agenda.due(who)
-		for ; due < h.s.until; due = h.due(i) {
-			h.events++
-			h.last = max(h.last, due)
-			if h.err = h.handle(i, due); h.err != nil {
-				return
-			}
-		}
-		h.agenda.set(who, due)
+// takeShard gives each shard to one who asks; nil if none is left.
+func (s *simulation) takeShard() *shard {
+	if i := int(s.untaken.Add(1)) - 1; i < len(s.shards) {
+		return &s.shards[i]
 	}
+	return nil
+}
+
+// live lets an agent that is due before the end of the window live until then.
+func (h *shard) live(i int32) error {
+	who := i - h.first
+	due := h.agenda.due(who)
+	for ; due < h.s.until; due = h.due(i) {
+		h.events++
+		h.last = max(h.last, due)
+		if err := h.handle(i, due); err != nil {
+			return err
+		}
+	}
+	h.agenda.set(who, due)
+	return nil
 }
 
 // handle lets an agent live through the time at which it is due.

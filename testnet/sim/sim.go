@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"p2pnode/learner"
@@ -133,6 +134,8 @@ type simulation struct {
 	Config
 	actors   []actor
 	shards   []shard
+	workers  []*worker
+	untaken  atomic.Int32         // number of the first shard that no worker has taken in this window
 	shift    uint8                // of an agent's number to that of its shard
 	index    map[learner.ID]int32 // looked up, never iterated
 	clocked  bool                 // agents' clocks go on for ever: an armed timer does not mean that there is work left
@@ -290,7 +293,7 @@ func (s *simulation) windowEnd(at time.Duration) time.Duration {
 func (s *simulation) window(end time.Duration) error {
 	s.announceChanges(end)
 	s.until = end
-	s.each((*shard).run)
+	s.work()
 	s.collectEstimates()
 	s.busy = 0
 	for i := range s.shards {
