@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -31,7 +32,14 @@ type Account struct {
 	position int
 	retired  bool   // cohorts up to and including last are retired
 	last     Cohort // the last retired cohort
-	spent    map[Cohort]expense
+	spent    []paid // sorted by cohort; a single one lies in first
+	first    [1]paid
+}
+
+// paid is what a cohort has paid, if it has ever paid anything.
+type paid struct {
+	cohort Cohort
+	expense
 }
 
 // expense is what a cohort has paid: the sum of its prices, rounded up, and their
@@ -60,7 +68,8 @@ type Debit struct {
 // schedule. Under a plan it also returns an error if the terms do not hold the
 // schedule's hash, or if the schedule costs more than the budget.
 func NewAccount(p Policy) (*Account, error) {
-	a := &Account{policy: p, spent: make(map[Cohort]expense)}
+	a := &Account{policy: p}
+	a.spent = a.first[:0]
 	if p.Terms.Accounting == CommittedPlan {
 		if err := p.checkPlan(); err != nil {
 			return nil, err
@@ -150,7 +159,11 @@ func (a *Account) Apply(d Debit) error {
 	if !ok {
 		return fmt.Errorf("privacy: cohort %d cannot pay this debit, the ledger is not of this budget", d.Cohort)
 	}
-	a.spent[d.Cohort] = e
+	if k, known := a.find(d.Cohort); known {
+		a.spent[k].expense = e
+	} else {
+		a.spent = slices.Insert(a.spent, k, paid{d.Cohort, e})
+	}
 	if a.policy.Terms.Accounting == CommittedPlan {
 		a.position = int(e.sum)
 	} else {
@@ -175,7 +188,7 @@ func (a *Account) Position() int { return a.position }
 // sum of its prices over the limit or, under a plan, the share of the steps it
 // took part in.
 func (a *Account) Spent(c Cohort) float64 {
-	e := a.spent[c]
+	e := a.paidBy(c)
 	if a.policy.Terms.Accounting == CommittedPlan {
 		return float64(e.releases) / a.limit
 	}
@@ -183,10 +196,10 @@ func (a *Account) Spent(c Cohort) float64 {
 }
 
 // Releases returns how many releases the cohort has paid for, contributions apart.
-func (a *Account) Releases(c Cohort) int { return a.spent[c].releases - a.spent[c].apart }
+func (a *Account) Releases(c Cohort) int { return a.paidBy(c).releases - a.paidBy(c).apart }
 
 // Contributions returns how many contributions to private sums the cohort has paid for.
-func (a *Account) Contributions(c Cohort) int { return a.spent[c].apart }
+func (a *Account) Contributions(c Cohort) int { return a.paidBy(c).apart }
 
 // Exhausted reports whether c cannot pay for one more release of m.
 func (a *Account) Exhausted(c Cohort, m Mechanism) bool {
@@ -206,7 +219,7 @@ func (a *Account) Left(c Cohort) int {
 	if a.policy.Terms.Accounting == CommittedPlan {
 		return a.policy.Schedule.Releases() - a.position
 	}
-	e := a.spent[c]
+	e := a.paidBy(c)
 	for left := 0; ; left++ {
 		m, _ := a.policy.Next(a.position + left)
 		price, ok := a.policy.Terms.price(m)
@@ -218,7 +231,7 @@ func (a *Account) Left(c Cohort) int {
 
 // after returns what d's cohort will have paid after d, and whether it can pay d.
 func (a *Account) after(d Debit) (expense, bool) {
-	e := a.spent[d.Cohort]
+	e := a.paidBy(d.Cohort)
 	if a.policy.Terms.Accounting == CommittedPlan {
 		// The cohorts of one release pay the same step one after the other.
 		next, present := float64(a.position+1), float64(a.position)
@@ -231,6 +244,19 @@ func (a *Account) after(d Debit) (expense, bool) {
 		e.apart++
 	}
 	return e, d.Cost > 0 && a.within(e) && e.released <= a.releases && !a.Retired(d.Cohort)
+}
+
+// paidBy is what a cohort has paid.
+func (a *Account) paidBy(c Cohort) expense {
+	if k, known := a.find(c); known {
+		return a.spent[k].expense
+	}
+	return expense{}
+}
+
+// find is the place of a cohort in spent.
+func (a *Account) find(c Cohort) (int, bool) {
+	return slices.BinarySearchFunc(a.spent, c, func(p paid, c Cohort) int { return cmp.Compare(p.cohort, c) })
 }
 
 // within reports whether a filter admits the expense.

@@ -55,14 +55,14 @@ func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
 
 // SeededNoise is reproducible and only for simulation and tests: anybody who knows the
 // seed can subtract the noise. It is not safe for concurrent use.
-type SeededNoise struct{ words *randv2.ChaCha8 }
+type SeededNoise struct{ words randv2.ChaCha8 }
 
 // NewSeededNoise returns the noise of a seed: the same seed and the same calls
 // give the same bits.
 func NewSeededNoise(seed uint64) *SeededNoise {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
-	return &SeededNoise{randv2.NewChaCha8(key)}
+	return &SeededNoise{*randv2.NewChaCha8(key)}
 }
 
 // Answer is [LiveNoise.Answer] with reproducible noise.
@@ -81,7 +81,7 @@ func (n *SeededNoise) AnswerInto(a *Answer, m Mechanism, sums []Sum) {
 		answer(a, sampler{}, m, sums)
 		return
 	}
-	answer(a, sampler{n.words}, m, sums)
+	answer(a, sampler{&n.words}, m, sums)
 }
 
 // answer writes the answer into a, in the memory it has.

@@ -26,7 +26,7 @@ func (n *LiveNoise) Part(m Mechanism, parts int) []int64 {
 
 // Part is [LiveNoise.Part] with reproducible noise.
 func (n *SeededNoise) Part(m Mechanism, parts int) []int64 {
-	return part(sampler{n.words}, m, parts)
+	return part(sampler{&n.words}, m, parts)
 }
 
 // PartStd is the standard deviation of one part, in real units: of the noise of

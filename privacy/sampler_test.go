@@ -14,7 +14,7 @@ import (
 // than 4.9 standard errors off.
 const falseFailure, standardErrors = 1e-6, 4.9
 
-func seeded(seed uint64) sampler { return sampler{NewSeededNoise(seed).words} }
+func seeded(seed uint64) sampler { return sampler{&NewSeededNoise(seed).words} }
 
 // checkFrequency fails if hits of trials is not a plausible outcome of
 // probability p.
@@ -235,7 +235,7 @@ func BenchmarkDraw(b *testing.B) {
 		for _, source := range []struct {
 			name  string
 			words rand.Source
-		}{{"seeded", NewSeededNoise(1).words}, {"live", NewLiveNoise().words}} {
+		}{{"seeded", &NewSeededNoise(1).words}, {"live", NewLiveNoise().words}} {
 			b.Run(string(law.noise)+"/"+source.name, func(b *testing.B) {
 				s, total := sampler{source.words}, make([]int64, 64)
 				for b.Loop() {
