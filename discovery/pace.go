@@ -9,11 +9,12 @@ import (
 // sends nothing.
 const attention = lookEvery
 
-// turn returns how long it is until the clock next shows a multiple of [lookEvery]. What
-// looks at every turn wakes the process once for all of it.
+// turn returns how long it is until the clock shows a multiple of [lookEvery], and at
+// least half as long as that. What looks at every turn wakes the process once for all of
+// it.
 func turn() time.Duration {
-	now := time.Now()
-	return now.Truncate(lookEvery).Add(lookEvery).Sub(now)
+	now := time.Now().Add(lookEvery / 2)
+	return now.Truncate(lookEvery).Add(lookEvery + lookEvery/2).Sub(now)
 }
 
 // pace spaces the looks for other nodes. The pauses are short at first and grow, and are
