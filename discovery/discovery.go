@@ -121,7 +121,7 @@ const leanFor = 2 * time.Second
 // wait replaces the search when there is no table. It returns when ctx ends.
 func (d *Discovery) wait(ctx context.Context) {
 	for ctx.Err() == nil {
-		needed, pause := !d.config.Enough(), attention
+		needed, pause := !d.config.Enough(), lookEvery
 		d.lean(needed)
 		if needed {
 			pause = leanFor

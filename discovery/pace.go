@@ -5,13 +5,9 @@ import (
 	"time"
 )
 
-// attention is how often a resting search checks whether to go on resting. The check
-// sends nothing.
-const attention = lookEvery
-
 // turn returns how long it is until the clock shows a multiple of [lookEvery], and at
 // least half as long as that. What looks at every turn wakes the process once for all of
-// it.
+// it, as searches do to check whether to go on resting; the check sends nothing.
 func turn() time.Duration {
 	now := time.Now().Add(lookEvery / 2)
 	return now.Truncate(lookEvery).Add(lookEvery + lookEvery/2).Sub(now)

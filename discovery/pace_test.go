@@ -36,7 +36,7 @@ func TestThePaceSlowsDownAndReturns(t *testing.T) {
 		p = pace{first: 200 * time.Millisecond, longest: 5 * time.Minute, grow: 1.5}
 		gone := time.Now().Add(time.Minute)
 		vanished := func() bool { return time.Now().After(gone) }
-		within(t, rested(t, &p, true, nil, vanished), time.Minute, time.Minute+attention)
+		within(t, rested(t, &p, true, nil, vanished), time.Minute, time.Minute+lookEvery)
 		within(t, rested(t, &p, false, nil, quietly), p.first/2, 2*p.first)
 		within(t, rested(t, &p, false, nil, quietly), p.first/2, 3*p.first)
 

@@ -94,8 +94,8 @@ func (r *rounds) begin(now time.Duration, p *progress, out *Output) bool {
 	if r.mayBegin == 0 {
 		// The neighbours may be rounds ahead, or still connecting: nobody might use a
 		// release made now.
-		r.since, r.walked, r.mayBegin = now, 0, now+r.seconds()/10
-		r.grace.begin(now)
+		r.waitFrom(now)
+		r.mayBegin = now + r.seconds()/10
 	}
 	if p.some < round && now < r.mayBegin {
 		out.Next = r.mayBegin
@@ -157,8 +157,8 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 	r.task.single(model, std)
 	r.model, r.published, r.std, r.publishedStd = model, model, std, std
 	r.round, r.collecting, r.degree = r.beginning, true, 0
-	r.since, r.walked, r.deadline = now, 0, now+r.seconds()
-	r.grace.begin(now)
+	r.waitFrom(now)
+	r.deadline = now + r.seconds()
 	var acks []Message
 	for i := range r.hood.edges {
 		e := &r.hood.edges[i]
@@ -182,6 +182,12 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 		From: r.hood.self, Kind: KindModel, Round: r.round, Degree: max(1, r.degree), NoiseStd: std, Real: model,
 	})
 	return append(send, acks...)
+}
+
+// waitFrom begins to count how long, and for whom, the agent waits.
+func (r *rounds) waitFrom(now time.Duration) {
+	r.since, r.walked = now, 0
+	r.grace.begin(now)
 }
 
 // headStart is how long a round waits to begin while messages go out first, so that

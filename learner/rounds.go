@@ -112,10 +112,10 @@ type rounds struct {
 	next       time.Duration // the time of the timer
 	grace      gracePeriod
 	since      time.Duration // when the agent began the round, or began to listen
+	most       uint64        // progress.most, as it was last
+	walked     uint64        // how often that has risen since
 	mayBegin   time.Duration // when the agent may begin a round of its own accord; 0: see begin
 	ended      time.Duration // when the last round ended
-	most       uint64        // progress.most, as it was last
-	walked     uint64        // how often it has risen since then
 	ranks      []uint64      // working memory of progress
 	distances  []float64     // of radius
 	degree     int           // as sent to the others

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -25,9 +26,10 @@ func (h *neighbourhood) waits(list []neighbour) string {
 		return fmt.Sprintf("%d releases of one day are made (key daily_releases); the next is for %s", c.DailyReleases, at.Format("15:04 on 2 January"))
 	}
 	wanted := peering.Audience{Count: c.Listeners, Age: time.Duration(c.ListenerHours * float64(time.Hour))}
+	named := sync.OnceValue(h.origins)
 	enough, count := wanted.Enough(func(yield func(peering.Listener) bool) {
 		for _, n := range list {
-			if n.live && !yield(h.listener(n, now)) {
+			if n.live && !yield(h.listener(n, named, now)) {
 				return
 			}
 		}
@@ -52,7 +54,7 @@ func (h *neighbourhood) again() time.Time {
 // members of a private network, peers that the configuration names as neighbours or as
 // addresses to start from, peers that the owner added, servers of the task, and peers on
 // the local network.
-func (h *neighbourhood) listener(n neighbour, now time.Time) peering.Listener {
+func (h *neighbourhood) listener(n neighbour, named func() []peer.AddrInfo, now time.Time) peering.Listener {
 	l := peering.Listener{
 		Known: h.private.Key != nil || h.private.Book != nil || slices.Contains(h.config.Only, n.Peer) || slices.Contains(h.config.Servers, n.Peer),
 	}
@@ -67,7 +69,7 @@ func (h *neighbourhood) listener(n neighbour, now time.Time) peering.Listener {
 			l.Network = crowd.Widest(from).String()
 		}
 	}
-	l.Known = l.Known || slices.ContainsFunc(h.origins(), func(p peer.AddrInfo) bool { return p.ID == n.id })
+	l.Known = l.Known || slices.ContainsFunc(named(), func(p peer.AddrInfo) bool { return p.ID == n.id })
 	return l
 }
 

@@ -64,11 +64,11 @@ func TestStrangersAreWaitedFor(t *testing.T) {
 	if want := "waits for 2 listeners of different networks that have been neighbours for an hour"; !strings.HasPrefix(got, want) || !strings.Contains(got, "has 0") {
 		t.Errorf("it says %q", got)
 	}
-	if l := hood.listener(stranger, time.Now()); l.Known || l.Age < 2*time.Hour || l.Network != "" {
+	if l := hood.listener(stranger, hood.origins, time.Now()); l.Known || l.Age < 2*time.Hour || l.Network != "" {
 		t.Errorf("a stranger is %+v", l)
 	}
 	local := neighbour{Edge: peering.Edge{Peer: gossip.ID(friend.self)}, id: friend.self, live: true}
-	if l := hood.listener(local, time.Now()); !l.Known || l.Network != "127.0.0.0/16" {
+	if l := hood.listener(local, hood.origins, time.Now()); !l.Known || l.Network != "127.0.0.0/16" {
 		t.Errorf("a node of this machine is %+v", l)
 	}
 	if got := hood.waits([]neighbour{stranger, local}); got != "" {
@@ -169,7 +169,7 @@ func TestAgesFollowTheClockOfTheRun(t *testing.T) {
 	for _, e := range list {
 		least := map[string]time.Duration{peers[0]: time.Hour, peers[1]: 3 * time.Hour}[string(e.Peer)]
 		later := time.Now().Add(time.Hour) // of the run, whatever the wall clock says
-		if age := hood.listener(e, later).Age; age < least || age > least+10*time.Minute {
+		if age := hood.listener(e, hood.origins, later).Age; age < least || age > least+10*time.Minute {
 			t.Errorf("after an hour the age is %v, want %v", age, least)
 		}
 	}

@@ -47,21 +47,20 @@ func (w *worker) ahead(k int) {
 		}
 	}
 	if next, there := w.waking(k + 2); there {
-		for _, t := range w.s.actors[next.who].ties {
+		a := &w.s.actors[next.who]
+		for _, t := range a.ties {
 			show(w, &w.s.outboxes[t.peer], 1)
+		}
+		if a.door.account != nil {
+			show(w, a.door.account, 1)
+			if a.door.noise != nil {
+				show(w, a.door.noise, 1)
+			}
 		}
 	}
 	if next, there := w.waking(k + 3); there && len(w.s.actors[next.who].ties) > 0 {
 		ties := w.s.actors[next.who].ties
 		show(w, &ties[0], len(ties))
-	}
-	if next, there := w.waking(k + 2); there {
-		if d := &w.s.actors[next.who].door; d.account != nil {
-			show(w, d.account, 1)
-			if d.noise != nil {
-				show(w, d.noise, 1)
-			}
-		}
 	}
 	if next, there := w.waking(k + learner.Stages + 1); there {
 		show(w, &w.s.actors[next.who], 1)
