@@ -180,12 +180,12 @@ func (m *idling) run(ctx, life context.Context) (*IdleCost, error) {
 	if err != nil {
 		return nil, err
 	}
-	neighbours, _, err := m.neighbours(life) // only after the measurement: asking costs processor time
+	memory := m.memory()
+	neighbours, _, err := m.neighbours(life) // only after the measurement: asking costs processor time and memory
 	if err != nil {
 		return nil, err
 	}
 	used := after.minus(before).over(float64(m.Nodes) * seconds)
-	memory := m.memory()
 	return &IdleCost{
 		Nodes: m.Nodes, Power: m.Power, MDNS: m.MDNS, Seconds: seconds, Neighbours: neighbours,
 		RSS: memory.RSS, PSS: memory.PSS,

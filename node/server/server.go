@@ -39,18 +39,39 @@ type Config struct {
 // Server answers requests that arrive at any number of listeners.
 type Server struct {
 	config Config
-	// routes are made when the first request arrives. They and their descriptions take a
-	// megabyte of memory, which a daemon that nobody asks saves.
-	routes func() *routes
 	codes  tokens.Codes
+
+	// mu guards the routes. They and their descriptions take a megabyte of memory, which a
+	// daemon that nobody asks saves: they are made for a request, and forgotten when no
+	// other has come for as long as a connection may be idle.
+	mu     sync.Mutex
+	made   *routes
+	unused *time.Timer
 }
 
 // New returns a server. It listens nowhere yet.
 func New(c Config) *Server {
 	c.Owner = discreet{c.Owner}
-	s := &Server{config: c}
-	s.routes = sync.OnceValue(s.route)
-	return s
+	return &Server{config: c}
+}
+
+// routes returns all routes.
+func (s *Server) routes() *routes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == nil {
+		s.made = s.route()
+		s.unused = time.AfterFunc(idleTimeout, s.forget)
+	}
+	s.unused.Reset(idleTimeout)
+	return s.made
+}
+
+// forget drops the routes. A request that still uses them keeps them until it ends.
+func (s *Server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = nil
 }
 
 // route makes all routes.
