@@ -15,11 +15,11 @@ const (
 	// requestWindow before the peers have to share.
 	relayedAtMost = 1280
 	// checksAtMost is the same for the checked signatures on what peers pass on about
-	// others: half a second of work.
-	checksAtMost = 4096
-	// requestsAtMost is the same for edge requests: a hundred a second, where an honest
+	// others: a quarter of a second of work.
+	checksAtMost = 2048
+	// requestsAtMost is the same for edge requests: fifty a second, where an honest
 	// node gets a few.
-	requestsAtMost = 1024
+	requestsAtMost = 512
 )
 
 // share limits the work on what peers pass on and ask. If there is too much, the
