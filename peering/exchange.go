@@ -28,6 +28,9 @@ type pace struct {
 // hurry makes the next step due at once and the pauses short again.
 func (p *pace) hurry() { *p = pace{} }
 
+// slow makes the pauses as long as they get.
+func (p *pace) slow(longest time.Duration) { p.pause = longest }
+
 // hurry makes the next exchange due at once, unless it would not help to know more peers.
 func (n *Neighbourhood) hurry() {
 	if !n.knowsEnough() {
@@ -48,6 +51,7 @@ func (p *pace) due(now, longest time.Duration, random float64) bool {
 
 // callPartner begins an exchange with the peer that the view proposes.
 func (n *Neighbourhood) callPartner() {
+	n.owing = false
 	to, offer, ok := n.view.Partner()
 	if !ok {
 		n.out.Alone = true
@@ -56,7 +60,14 @@ func (n *Neighbourhood) callPartner() {
 	switch {
 	case !n.member(to.Peer): // another peer told of it
 		n.view.Remove(to.Peer)
-	case n.calls[to.Peer] == nil:
+	default:
+		n.exchangeWith(to, offer)
+	}
+}
+
+// exchangeWith begins an exchange with a peer, if no request to it is under way.
+func (n *Neighbourhood) exchangeWith(to graph.Entry, offer []graph.Entry) {
+	if n.calls[to.Peer] == nil {
 		n.request(&call{Call: Call{to, Request{Kind: Exchange, Known: offer}}})
 	}
 }

@@ -87,6 +87,7 @@ type Neighbourhood struct {
 	seeker      graph.Entry                  // the peer that was last refused for want of a place
 	referral    graph.Entry                  // a peer that was named instead of an edge
 	pace        pace
+	owing       bool // an exchange is due, and waits for the answer to a request for an edge
 	window      window
 	own         graph.End     // what is public about this node
 	settled     time.Duration // until then neighbours are exchanged for better ones

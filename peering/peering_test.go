@@ -433,7 +433,7 @@ func TestMembers(t *testing.T) {
 			}
 			n.step(agrees(c))
 		}
-		n.wait(10 * time.Second)
+		n.wait(time.Minute) // it has its neighbours
 	}
 	if known := n.view.Count(func(id learner.ID) bool { return id != "a" && id != "b" }); n.Candidates() > 0 || known > 0 {
 		t.Errorf("%d candidates, and nobody else is a member", n.Candidates())

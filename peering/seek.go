@@ -140,7 +140,9 @@ func (n *Neighbourhood) moved(l *link) bool {
 }
 
 // seek asks candidates for edges, and now and then exchanges entries with one peer. A node
-// that wants no neighbours does neither.
+// that wants no neighbours does neither. Under the rule "random" every peer is as good a
+// partner as another, so the node takes one that it asks for an edge anyway: each peer
+// that it is not connected to costs a connection.
 func (n *Neighbourhood) seek() {
 	if n.graph.Degree == 0 {
 		return
@@ -149,14 +151,22 @@ func (n *Neighbourhood) seek() {
 	if missing && !n.knowsEnough() {
 		longest = seekPause
 	}
+	if n.knowsEnough() && !missing {
+		n.pace.slow(longest)
+	}
 	step := n.pace.due(n.now, longest, n.random.Float64())
+	overdue := step && n.owing
+	n.owing = n.owing || step
 	if step || missing {
 		n.choose()
 	}
-	if step {
+	if n.owing && (overdue || !n.anyPartner() || len(n.pendingLinks()) == 0) {
 		n.callPartner()
 	}
 }
+
+// anyPartner reports whether it does not matter with whom the node exchanges entries.
+func (n *Neighbourhood) anyPartner() bool { return n.graph.Rule == "random" }
 
 // open reports whether the node exchanges neighbours for better ones.
 func (n *Neighbourhood) open() bool { return n.now < n.settled }
@@ -170,7 +180,7 @@ func (n *Neighbourhood) missing() bool {
 // knowsEnough reports whether knowing more peers would not help to find neighbours.
 // Then exchanges become rare, because each takes a connection of its own.
 func (n *Neighbourhood) knowsEnough() bool {
-	return n.graph.Rule == "random" && n.view.Len() >= 2*n.graph.Degree
+	return n.anyPartner() && n.view.Len() >= 2*n.graph.Degree
 }
 
 // pendingLinks returns the new edges that the node has asked for.
@@ -255,6 +265,10 @@ func (n *Neighbourhood) answered(c *call, reply Reply) {
 			n.later(id)
 		default:
 			n.declined(id, reply)
+		}
+		if n.owing && n.anyPartner() && c.pending.Peer != "" {
+			n.owing = false
+			n.exchangeWith(c.To, n.view.Offer(c.To))
 		}
 	}
 }

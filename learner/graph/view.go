@@ -160,9 +160,7 @@ func (v *View) Remove(id learner.ID) {
 // random or the oldest one. The third is the oldest entry, so that it is heard from
 // again, or found dead, before it is too old.
 func (v *View) Partner() (to Entry, offer []Entry, ok bool) {
-	v.turn++
-	v.swap = true
-	v.grow()
+	v.begin()
 	certain := v.held()
 	switch {
 	case len(v.nearest) > 0 && (len(v.sample)+len(certain) == 0 || v.random.IntN(3) > 0):
@@ -177,6 +175,19 @@ func (v *View) Partner() (to Entry, offer []Entry, ok bool) {
 		return Entry{}, nil, false
 	}
 	return to, v.offer(to), true
+}
+
+// Offer is [View.Partner] for a partner that the caller has chosen.
+func (v *View) Offer(to Entry) []Entry {
+	v.begin()
+	return v.offer(to)
+}
+
+// begin counts an exchange that the node begins.
+func (v *View) begin() {
+	v.turn++
+	v.swap = true
+	v.grow()
 }
 
 // Answer is the other end's side of an exchange: it takes in the own entry and the
