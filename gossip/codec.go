@@ -17,7 +17,8 @@ import (
 // entries of the similarity graph and the standing of edges. Under version 5 columns
 // of numbers are scaled, so the coordinates of models mean something else; models are in
 // single precision where noise hides the rest, and not sent to a peer that holds them.
-const Version = 5
+// Version 6 took gossipsub's signature away, which said what the proof says.
+const Version = 6
 
 // maxMessageSize bounds an encoded message of any task, in bytes. What a network
 // accepts follows from its rules; see largest.
@@ -30,6 +31,9 @@ const headerSize = 64 + maxProof
 // errMalformed is wrapped by every error about the content of a message. No honest
 // node sends a malformed message.
 var errMalformed = errors.New("malformed message")
+
+// errForged says that a proof is not its author's signature.
+var errForged = malformed("the proof is not the author's")
 
 // encodeBody returns the bytes of a message without a proof. They hold every number to
 // the bit, with half the bytes if single precision can hold it: agents round away what

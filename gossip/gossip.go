@@ -1,7 +1,7 @@
 // Package gossip carries shared models between neighbours, and the requests by
 // which two nodes agree to be neighbours. Models are broadcast: every node
 // publishes on a topic of its own, its neighbours subscribe to it, and every
-// message is signed by its author and checked before anything else sees it.
+// message ends with its author's signature and is checked before anything else sees it.
 // Edge requests, and messages of a learner to one peer, go over direct, encrypted
 // streams. So do the calls and the long contents, or blobs, of private sums, which are
 // fetched by name from anybody who has them; news of them is broadcast to everybody.
@@ -77,7 +77,7 @@ type Stats struct {
 	Published uint64 // by this node
 	Expected  uint64 // sum over published messages of the listeners at that moment
 	Delivered uint64 // first copies accepted by the validator, from followed peers
-	Rejected  uint64 // malformed, forged or by the wrong author
+	Rejected  uint64 // malformed or forged
 	Ignored   uint64 // stale, or from a peer no longer followed
 	Dropped   uint64 // not sent or not checked because a queue was full, or a stream failed
 
@@ -285,7 +285,7 @@ func (g *Gossip) Unfollow(p peer.ID) error {
 func (g *Gossip) followOf(p peer.ID) *follow { return g.follows[g.topics[p]] }
 
 // Publish sends an encoded model to all listeners. It does not wait for delivery,
-// and succeeds when nobody listens. Publishing the same bytes again is harmless:
+// and succeeds when nobody listens. Publishing the same bytes again does no harm:
 // peers that have heard them ignore the copy.
 func (g *Gossip) Publish(ctx context.Context, data []byte) error {
 	expected := len(g.mine.ListPeers())

@@ -79,8 +79,12 @@ func (o *offenders) take(p peer.ID, k reputation.Kind, amount float64) (within, 
 	return o.table.Take(p, from, k, amount, time.Now())
 }
 
-// Contains implements [pubsub.Blacklist]: it reports whether a peer is refused.
+// Contains implements [pubsub.Blacklist]: it reports whether a peer is refused. Gossipsub
+// also asks about the authors of messages, which do not name any.
 func (o *offenders) Contains(p peer.ID) bool {
+	if p == "" {
+		return false
+	}
 	return o.member != nil && !o.member(p) || o.struck(p)
 }
 

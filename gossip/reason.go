@@ -8,8 +8,7 @@ type Reason int
 const (
 	Malformed    Reason = iota // rejected: it does not decode, or breaks the task's rules
 	Oversized                  // rejected
-	WrongAuthor                // rejected: it is on the topic of another author
-	BadSignature               // rejected: signature or envelope
+	BadSignature               // rejected: it does not end with its author's proof
 	Stale                      // ignored: not newer than the last one heard of its author
 	NotFollowed                // ignored: its author is no neighbour
 	TooMuch                    // ignored: the sender sends more than any honest node, or passes on more than there is time for
@@ -31,7 +30,7 @@ const (
 )
 
 var reasonNames = [reasons]string{
-	"malformed", "oversized", "wrong_author", "bad_signature",
+	"malformed", "oversized", "bad_signature",
 	"stale", "not_followed", "too_much", "refused_peer", "unwanted_news",
 	"queue_full", "stream_failed",
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
@@ -144,7 +145,11 @@ func (g *Gossip) Announce(ctx context.Context, news []byte) error {
 	if g.news == nil || len(news) > maxNews {
 		return fmt.Errorf("gossip: announce: %d bytes, at most %d are sent, by a node with a service", len(news), maxNews)
 	}
-	if err := g.news.Publish(ctx, news); err != nil {
+	data, err := g.config.Signer.encodeNews(g.host.ID(), rand.Uint64(), news)
+	if err == nil {
+		err = g.news.Publish(ctx, data)
+	}
+	if err != nil {
 		return fmt.Errorf("gossip: announce: %w", err)
 	}
 	return nil
@@ -152,11 +157,19 @@ func (g *Gossip) Announce(ctx context.Context, news []byte) error {
 
 // validateNews takes news in. What is too long is refused; whether the rest is worth
 // passing on, the service knows.
-func (g *Gossip) validateNews(m *pubsub.Message) pubsub.ValidationResult {
-	switch {
-	case len(m.GetData()) > maxNews:
+func (g *Gossip) validateNews(data []byte) pubsub.ValidationResult {
+	if len(data) > maxNews+newsHeader {
 		return g.refuse(Oversized)
-	case g.config.Service == nil || !g.config.Service.OnNews(m.GetFrom(), m.GetData()):
+	}
+	author, news, err := decodeNews(g.config.Network, data)
+	switch {
+	case err != nil:
+		return g.refuse(faultOf(err))
+	case author == g.host.ID():
+		return g.refuse(Stale) // it comes from an earlier run, and who passes it on cannot know
+	case g.offenders.Contains(author):
+		return g.refuse(RefusedPeer)
+	case g.config.Service == nil || !g.config.Service.OnNews(author, news):
 		return g.refuse(UnwantedNews)
 	}
 	return pubsub.ValidationAccept

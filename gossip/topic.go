@@ -2,6 +2,8 @@ package gossip
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"log/slog"
 	"strings"
 
@@ -27,7 +29,7 @@ const (
 // queueFor is the length of the queues for messages of so many bytes.
 func queueFor(size int) int { return min(queueLength, queueLength*usualMessage/size) }
 
-// envelopeSize bounds what gossipsub adds to a model: signature, author, topic.
+// envelopeSize bounds what gossipsub adds to a model: topic and lengths.
 const envelopeSize = 4 << 10
 
 // maxTopics bounds the subscriptions remembered for one peer.
@@ -45,7 +47,9 @@ func topicOf(network string, owner peer.ID) string {
 // newPubSub starts gossipsub without a mesh: the publisher sends to every
 // subscriber itself, and subscribers tell each other at each heartbeat what they
 // have recently heard, so that a broken link between two of them is repaired.
-// One validation worker keeps the order of each author's messages.
+// One validation worker keeps the order of each author's messages. Gossipsub signs
+// nothing: what is published ends with its author's proof, which covers all of it, so a
+// second signature of the same author would double the work of each delivery.
 func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params := pubsub.DefaultGossipSubParams()
 	params.D, params.Dlo, params.Dhi, params.Dout, params.Dscore, params.Dlazy = 0, 0, 0, 0, 0, 6
@@ -58,7 +62,9 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g, ctx},
 		pubsub.WithGossipSubParams(params),
 		pubsub.WithFloodPublish(true),
-		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
+		pubsub.WithMessageSignaturePolicy(pubsub.StrictNoSign),
+		pubsub.WithNoAuthor(),
+		pubsub.WithMessageIdFn(nameOf),
 		pubsub.WithPeerOutboundQueueSize(queueFor(size)),
 		pubsub.WithValidateQueueSize(queueFor(size)),
 		pubsub.WithValidateWorkers(1),
@@ -72,6 +78,16 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 		pubsub.WithLogger(debugOnly(ctx, g.log)),
 		pubsub.WithRPCLogger(slog.New(slog.DiscardHandler)),
 	)
+}
+
+// nameOf tells messages apart by all that they say. A name that followed from less could
+// be taken by a forgery, and the message itself would then pass for a copy.
+func nameOf(m *pb.Message) string {
+	h := sha256.New()
+	h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(m.GetTopic()))))
+	h.Write([]byte(m.GetTopic()))
+	h.Write(m.GetData())
+	return string(h.Sum(nil))
 }
 
 // debugOnly returns the log at level debug, and otherwise one that discards:

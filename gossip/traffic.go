@@ -53,10 +53,21 @@ func (g *Gossip) inspect(from peer.ID, rpc *pubsub.RPC) error {
 
 // affords reports whether to look at a message.
 func (g *Gossip) affords(from peer.ID, m *pb.Message) bool {
-	if peer.ID(m.GetFrom()) == from {
+	if g.authored(from, m.GetTopic()) {
 		return g.charge(from, reputation.Models, modelsIn(len(m.GetData()), g.config.Rules))
 	}
 	return g.charge(from, reputation.Relayed, 1) && g.share.take(g.share.relayed, g.offenders.from(from), from, 1)
+}
+
+// authored reports whether a peer is the one that publishes on a topic.
+func (g *Gossip) authored(p peer.ID, topic string) bool {
+	g.mu.Lock()
+	name, known := g.topics[p]
+	g.mu.Unlock()
+	if !known {
+		name = topicOf(g.config.Network, p)
+	}
+	return topic == name
 }
 
 // controlIn is the number of bytes of gossipsub's own messages in an RPC.

@@ -57,12 +57,11 @@ func TestFloodsAreRefused(t *testing.T) {
 		flood func(a *attacker, victim, friend *node)
 	}{
 		"models": {reputation.Models, func(a *attacker, victim, _ *node) {
-			one := signed(t, a.key, a.ID(), topicOf("net", a.ID()), 1, []byte("a model"))
+			one := posted(a.ID(), []byte("a model"))
 			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Publish: []*pb.Message{one, one, one, one}} })
 		}},
 		"relayed": {reputation.Relayed, func(a *attacker, victim, friend *node) {
-			key := friend.host.Peerstore().PrivKey(friend.id())
-			old := signed(t, key, friend.id(), topicOf("net", friend.id()), 1, friend.encode(t, model(1, 0, 0, 0)))
+			old := posted(friend.id(), friend.encode(t, model(1, 0, 0, 0)))
 			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Publish: []*pb.Message{old, old, old, old}} })
 		}},
 		"ihave": {reputation.Control, func(a *attacker, victim, _ *node) {
@@ -216,7 +215,7 @@ func TestWhatWasAskedForIsNotHeldAgainst(t *testing.T) {
 	want := &pubsub.RPC{RPC: pb.RPC{Control: &pb.ControlMessage{Iwant: []*pb.ControlIWant{{MessageIDs: make([]string, askedAtOnce)}}}}}
 	sent := &pubsub.RPC{}
 	for range askedAtOnce {
-		sent.Publish = append(sent.Publish, &pb.Message{From: []byte("somebody"), Topic: proto.String("t")})
+		sent.Publish = append(sent.Publish, &pb.Message{Topic: proto.String("t")})
 	}
 	told := &tracer{gossip: victim.Gossip}
 	for range 40 {

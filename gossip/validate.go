@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"context"
+	"errors"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -11,7 +12,7 @@ import (
 	"p2pnode/learner"
 )
 
-// validate decides about a message whose signature is good. Reject means that
+// validate decides about a message. Reject means that
 // no honest node would have sent or relayed it; Ignore means that it is stale or
 // not for this node; Accept means that it has been delivered, though the inbox
 // keeps it only if not too many newer ones wait there.
@@ -19,8 +20,11 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	if via == g.host.ID() {
 		return pubsub.ValidationAccept
 	}
+	if len(m.ProtoReflect().GetUnknown()) > 0 {
+		return g.refuse(Malformed) // nobody has signed that
+	}
 	if m.GetTopic() == newsTopic(g.config.Network) {
-		return g.validateNews(m)
+		return g.validateNews(m.GetData())
 	}
 	g.mu.Lock()
 	f := g.follows[m.GetTopic()]
@@ -28,12 +32,13 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	switch {
 	case f == nil:
 		return g.refuse(NotFollowed)
-	case m.GetFrom() != f.peer:
-		return g.refuse(WrongAuthor)
+	case g.offenders.Contains(f.peer):
+		// The peer that passes the message on cannot know that, and is not struck.
+		return g.refuse(RefusedPeer)
 	}
 	model, witness, err := g.open(f.peer, m.GetData())
 	if err != nil {
-		return g.refuse(Malformed)
+		return g.refuse(faultOf(err))
 	}
 	if !g.arrived(f.peer, witness) {
 		return g.refuse(Stale)
@@ -41,6 +46,14 @@ func (g *Gossip) validate(_ context.Context, via peer.ID, m *pubsub.Message) pub
 	g.counts.delivered.Add(1)
 	g.deliver(f.peer, model)
 	return pubsub.ValidationAccept
+}
+
+// faultOf is the reason for which a message is rejected.
+func faultOf(err error) Reason {
+	if errors.Is(err, errForged) {
+		return BadSignature
+	}
+	return Malformed
 }
 
 // refuse counts a message that is rejected or ignored, and returns which of both.
@@ -72,7 +85,7 @@ func (g *Gossip) Hear(author peer.ID, data []byte) (learner.Message, error) {
 func (g *Gossip) open(author peer.ID, data []byte) (learner.Message, Witness, error) {
 	model, witness, err := decode(data, ID(author), g.config.Rules)
 	if err == nil && !signedBy(g.config.Network, author, witness) {
-		err = malformed("the proof is not the author's")
+		err = errForged
 	}
 	return model, witness, err
 }
@@ -100,19 +113,14 @@ func (t *tracer) RejectMessage(m *pubsub.Message, reason string) {
 	counts := &t.gossip.counts
 	switch reason {
 	case pubsub.RejectValidationIgnored: // validate has counted it
-	case pubsub.RejectBlacklistedSource, pubsub.RejectBlacklstedPeer:
-		// The author may be refused here: the peer that passes the message on cannot
-		// know that, and is not struck.
+	case pubsub.RejectBlacklstedPeer:
 		counts.miss(RefusedPeer, 1)
-	case pubsub.RejectSelfOrigin:
-		// The peer passes on what this node itself sent in an earlier run.
-		counts.miss(Stale, 1)
 	case pubsub.RejectValidationQueueFull, pubsub.RejectValidationThrottled:
 		counts.miss(QueueFull, 1)
 	case pubsub.RejectValidationFailed: // validate has counted it
 		t.gossip.strike(m.ReceivedFrom)
-	default:
-		counts.miss(BadSignature, 1)
+	default: // it names an author, or has a signature of gossipsub
+		counts.miss(Malformed, 1)
 		t.gossip.strike(m.ReceivedFrom)
 	}
 }

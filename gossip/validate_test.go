@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
-	pb "github.com/libp2p/go-libp2p-pubsub/pb"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"google.golang.org/protobuf/proto"
 
@@ -42,9 +41,8 @@ func TestVerdicts(t *testing.T) {
 	if err := g.Follow(owner); err != nil {
 		t.Fatal(err)
 	}
-	judge := func(via, author peer.ID, topicOwner peer.ID, data []byte) pubsub.ValidationResult {
-		topic := topicOf("net", topicOwner)
-		return g.validate(t.Context(), via, &pubsub.Message{Message: &pb.Message{From: []byte(author), Topic: &topic, Data: data}})
+	judge := func(via, topicOwner peer.ID, data []byte) pubsub.ValidationResult {
+		return g.validate(t.Context(), via, &pubsub.Message{Message: posted(topicOwner, data)})
 	}
 	good := func(round uint64) []byte {
 		data, err := NewSigner(ownerKey, "net").Encode(model(round, 1, 1, 1))
@@ -54,29 +52,28 @@ func TestVerdicts(t *testing.T) {
 		return data
 	}
 	for _, step := range []struct {
-		name            string
-		via, author, of peer.ID
-		data            []byte
-		want            pubsub.ValidationResult
+		name    string
+		via, of peer.ID
+		data    []byte
+		want    pubsub.ValidationResult
 	}{
-		{"the first", owner, owner, owner, good(3), pubsub.ValidationAccept},
-		{"the same again", owner, owner, owner, good(3), pubsub.ValidationIgnore},
-		{"one that was overtaken", owner, owner, owner, good(2), pubsub.ValidationAccept},
-		{"the overtaken one again", owner, owner, owner, good(2), pubsub.ValidationIgnore},
-		{"a newer one, relayed", other, owner, owner, good(100), pubsub.ValidationAccept},
-		{"one of long ago", owner, owner, owner, good(100 - window), pubsub.ValidationIgnore},
-		{"wrong author", other, other, owner, good(101), pubsub.ValidationReject},
-		{"wrong author, relayed by the owner", owner, other, owner, good(101), pubsub.ValidationReject},
-		{"not followed", other, other, other, good(1), pubsub.ValidationIgnore},
-		{"own", g.id(), g.id(), g.id(), good(1), pubsub.ValidationAccept},
-		{"with another's proof", owner, owner, owner, mustEncode(t, model(102, 1, 1, 1)), pubsub.ValidationReject},
+		{"the first", owner, owner, good(3), pubsub.ValidationAccept},
+		{"the same again", owner, owner, good(3), pubsub.ValidationIgnore},
+		{"one that was overtaken", owner, owner, good(2), pubsub.ValidationAccept},
+		{"the overtaken one again", owner, owner, good(2), pubsub.ValidationIgnore},
+		{"a newer one, relayed", other, owner, good(100), pubsub.ValidationAccept},
+		{"one of long ago", owner, owner, good(100 - window), pubsub.ValidationIgnore},
+		{"not followed", other, other, good(1), pubsub.ValidationIgnore},
+		{"own", g.id(), g.id(), good(1), pubsub.ValidationAccept},
+		{"with another's proof", owner, owner, mustEncode(t, model(102, 1, 1, 1)), pubsub.ValidationReject},
+		{"with another's proof, relayed", other, owner, mustEncode(t, model(102, 1, 1, 1)), pubsub.ValidationReject},
 	} {
-		if got := judge(step.via, step.author, step.of, step.data); got != step.want {
+		if got := judge(step.via, step.of, step.data); got != step.want {
 			t.Errorf("%s: verdict %v, want %v", step.name, got, step.want)
 		}
 	}
 	for name, data := range badModels(t) {
-		if got := judge(owner, owner, owner, data); got != pubsub.ValidationReject {
+		if got := judge(owner, owner, data); got != pubsub.ValidationReject {
 			t.Errorf("%s: verdict %v, want Reject", name, got)
 		}
 	}

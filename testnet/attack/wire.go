@@ -4,12 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
-	pb "github.com/libp2p/go-libp2p-pubsub/pb"
-	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip"
 )
@@ -189,15 +186,4 @@ func provide(key []byte, who peer.ID, addrs [][]byte) []byte {
 	b := numberField(nil, 1, addProvider)
 	b = bytesField(b, 2, key)
 	return bytesField(b, 9, provider)
-}
-
-// signed returns a signed message of gossipsub.
-func signed(key crypto.PrivKey, from peer.ID, topic string, number uint64, data []byte) (*pb.Message, error) {
-	m := &pb.Message{From: []byte(from), Data: data, Topic: &topic, Seqno: binary.BigEndian.AppendUint64(nil, number)}
-	plain, err := proto.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	m.Signature, err = key.Sign(append([]byte("libp2p-pubsub:"), plain...))
-	return m, err
 }

@@ -22,9 +22,8 @@ const (
 )
 
 // Model is one message of a learner. A shared model is published on its author's
-// topic, and the author is the verified signer of the message that carries it; a
-// directed message goes over an encrypted stream, whose other end is the author.
-// So the author is not repeated.
+// topic, and ends with the author's proof; a directed message goes over an encrypted
+// stream, whose other end is the author. So the author is not repeated.
 type Model struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -141,6 +140,83 @@ func (x *Model) GetSingle() []float32 {
 	return nil
 }
 
+// News is what a node tells everybody about private sums.
+type News struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Author        []byte                 `protobuf:"bytes,2,opt,name=author,proto3" json:"author,omitempty"`  // its ID
+	Number        uint64                 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"` // makes two news of an author that say the same different
+	Text          []byte                 `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Proof         []byte                 `protobuf:"bytes,7,opt,name=proof,proto3" json:"proof,omitempty"` // as in the Model
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *News) Reset() {
+	*x = News{}
+	mi := &file_wire_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *News) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*News) ProtoMessage() {}
+
+func (x *News) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use News.ProtoReflect.Descriptor instead.
+func (*News) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *News) GetVersion() uint32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *News) GetAuthor() []byte {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+func (x *News) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *News) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
+func (x *News) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
 // Witness says of a model that its author published it.
 type Witness struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -153,7 +229,7 @@ type Witness struct {
 
 func (x *Witness) Reset() {
 	*x = Witness{}
-	mi := &file_wire_proto_msgTypes[1]
+	mi := &file_wire_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -165,7 +241,7 @@ func (x *Witness) String() string {
 func (*Witness) ProtoMessage() {}
 
 func (x *Witness) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[1]
+	mi := &file_wire_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -178,7 +254,7 @@ func (x *Witness) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Witness.ProtoReflect.Descriptor instead.
 func (*Witness) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{1}
+	return file_wire_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Witness) GetRound() uint64 {
@@ -213,7 +289,7 @@ type Heard struct {
 
 func (x *Heard) Reset() {
 	*x = Heard{}
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -225,7 +301,7 @@ func (x *Heard) String() string {
 func (*Heard) ProtoMessage() {}
 
 func (x *Heard) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -238,7 +314,7 @@ func (x *Heard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heard.ProtoReflect.Descriptor instead.
 func (*Heard) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Heard) GetAuthor() []byte {
@@ -267,7 +343,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -279,7 +355,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -292,7 +368,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{3}
+	return file_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Evidence) GetAuthor() []byte {
@@ -331,7 +407,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_wire_proto_msgTypes[4]
+	mi := &file_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +419,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[4]
+	mi := &file_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +432,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{4}
+	return file_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Entry) GetPeer() []byte {
@@ -412,7 +488,7 @@ type Passport struct {
 
 func (x *Passport) Reset() {
 	*x = Passport{}
-	mi := &file_wire_proto_msgTypes[5]
+	mi := &file_wire_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +500,7 @@ func (x *Passport) String() string {
 func (*Passport) ProtoMessage() {}
 
 func (x *Passport) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[5]
+	mi := &file_wire_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +513,7 @@ func (x *Passport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Passport.ProtoReflect.Descriptor instead.
 func (*Passport) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{5}
+	return file_wire_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Passport) GetAddr() [][]byte {
@@ -474,7 +550,7 @@ type EdgeRequest struct {
 
 func (x *EdgeRequest) Reset() {
 	*x = EdgeRequest{}
-	mi := &file_wire_proto_msgTypes[6]
+	mi := &file_wire_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -486,7 +562,7 @@ func (x *EdgeRequest) String() string {
 func (*EdgeRequest) ProtoMessage() {}
 
 func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[6]
+	mi := &file_wire_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -499,7 +575,7 @@ func (x *EdgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeRequest.ProtoReflect.Descriptor instead.
 func (*EdgeRequest) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{6}
+	return file_wire_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EdgeRequest) GetVersion() uint32 {
@@ -592,7 +668,7 @@ type EdgeReply struct {
 
 func (x *EdgeReply) Reset() {
 	*x = EdgeReply{}
-	mi := &file_wire_proto_msgTypes[7]
+	mi := &file_wire_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +680,7 @@ func (x *EdgeReply) String() string {
 func (*EdgeReply) ProtoMessage() {}
 
 func (x *EdgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[7]
+	mi := &file_wire_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +693,7 @@ func (x *EdgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdgeReply.ProtoReflect.Descriptor instead.
 func (*EdgeReply) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{7}
+	return file_wire_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EdgeReply) GetVersion() uint32 {
@@ -715,7 +791,13 @@ const file_wire_proto_rawDesc = "" +
 	"\x06degree\x18\b \x01(\rR\x06degree\x12\x12\n" +
 	"\x04ring\x18\t \x03(\x06R\x04ring\x12\x16\n" +
 	"\x06single\x18\n" +
-	" \x03(\x02R\x06single\"I\n" +
+	" \x03(\x02R\x06single\"z\n" +
+	"\x04News\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\rR\aversion\x12\x16\n" +
+	"\x06author\x18\x02 \x01(\fR\x06author\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\fR\x04text\x12\x14\n" +
+	"\x05proof\x18\a \x01(\fR\x05proof\"I\n" +
 	"\aWitness\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x14\n" +
@@ -775,31 +857,32 @@ func file_wire_proto_rawDescGZIP() []byte {
 	return file_wire_proto_rawDescData
 }
 
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_wire_proto_goTypes = []any{
 	(*Model)(nil),       // 0: p2pnode.v1.Model
-	(*Witness)(nil),     // 1: p2pnode.v1.Witness
-	(*Heard)(nil),       // 2: p2pnode.v1.Heard
-	(*Evidence)(nil),    // 3: p2pnode.v1.Evidence
-	(*Entry)(nil),       // 4: p2pnode.v1.Entry
-	(*Passport)(nil),    // 5: p2pnode.v1.Passport
-	(*EdgeRequest)(nil), // 6: p2pnode.v1.EdgeRequest
-	(*EdgeReply)(nil),   // 7: p2pnode.v1.EdgeReply
+	(*News)(nil),        // 1: p2pnode.v1.News
+	(*Witness)(nil),     // 2: p2pnode.v1.Witness
+	(*Heard)(nil),       // 3: p2pnode.v1.Heard
+	(*Evidence)(nil),    // 4: p2pnode.v1.Evidence
+	(*Entry)(nil),       // 5: p2pnode.v1.Entry
+	(*Passport)(nil),    // 6: p2pnode.v1.Passport
+	(*EdgeRequest)(nil), // 7: p2pnode.v1.EdgeRequest
+	(*EdgeReply)(nil),   // 8: p2pnode.v1.EdgeReply
 }
 var file_wire_proto_depIdxs = []int32{
-	1,  // 0: p2pnode.v1.Heard.witness:type_name -> p2pnode.v1.Witness
-	1,  // 1: p2pnode.v1.Evidence.first:type_name -> p2pnode.v1.Witness
-	1,  // 2: p2pnode.v1.Evidence.second:type_name -> p2pnode.v1.Witness
-	4,  // 3: p2pnode.v1.EdgeRequest.own:type_name -> p2pnode.v1.Entry
-	4,  // 4: p2pnode.v1.EdgeRequest.known:type_name -> p2pnode.v1.Entry
-	1,  // 5: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
-	2,  // 6: p2pnode.v1.EdgeRequest.heard:type_name -> p2pnode.v1.Heard
-	3,  // 7: p2pnode.v1.EdgeRequest.evidence:type_name -> p2pnode.v1.Evidence
-	4,  // 8: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
-	4,  // 9: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
-	1,  // 10: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
-	2,  // 11: p2pnode.v1.EdgeReply.heard:type_name -> p2pnode.v1.Heard
-	3,  // 12: p2pnode.v1.EdgeReply.evidence:type_name -> p2pnode.v1.Evidence
+	2,  // 0: p2pnode.v1.Heard.witness:type_name -> p2pnode.v1.Witness
+	2,  // 1: p2pnode.v1.Evidence.first:type_name -> p2pnode.v1.Witness
+	2,  // 2: p2pnode.v1.Evidence.second:type_name -> p2pnode.v1.Witness
+	5,  // 3: p2pnode.v1.EdgeRequest.own:type_name -> p2pnode.v1.Entry
+	5,  // 4: p2pnode.v1.EdgeRequest.known:type_name -> p2pnode.v1.Entry
+	2,  // 5: p2pnode.v1.EdgeRequest.witness:type_name -> p2pnode.v1.Witness
+	3,  // 6: p2pnode.v1.EdgeRequest.heard:type_name -> p2pnode.v1.Heard
+	4,  // 7: p2pnode.v1.EdgeRequest.evidence:type_name -> p2pnode.v1.Evidence
+	5,  // 8: p2pnode.v1.EdgeReply.own:type_name -> p2pnode.v1.Entry
+	5,  // 9: p2pnode.v1.EdgeReply.known:type_name -> p2pnode.v1.Entry
+	2,  // 10: p2pnode.v1.EdgeReply.witness:type_name -> p2pnode.v1.Witness
+	3,  // 11: p2pnode.v1.EdgeReply.heard:type_name -> p2pnode.v1.Heard
+	4,  // 12: p2pnode.v1.EdgeReply.evidence:type_name -> p2pnode.v1.Evidence
 	13, // [13:13] is the sub-list for method output_type
 	13, // [13:13] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
@@ -818,7 +901,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
