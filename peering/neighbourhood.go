@@ -88,6 +88,7 @@ type Neighbourhood struct {
 	referral    graph.Entry                  // a peer that was named instead of an edge
 	pace        pace
 	owing       bool // an exchange is due, and waits for the answer to a request for an edge
+	owingSince  time.Duration
 	window      window
 	own         graph.End     // what is public about this node
 	settled     time.Duration // until then neighbours are exchanged for better ones

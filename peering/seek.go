@@ -15,6 +15,7 @@ import (
 const (
 	lookSoon    = time.Second      // between two looks while there is something to do
 	seekPause   = 10 * time.Second // the longest time between two exchanges while neighbours are missing
+	answerSoon  = 3 * time.Second  // how long an exchange waits for the answer of a peer that is asked for an edge
 	retryDelay  = 20 * time.Second // before the node asks a peer again that declined or failed
 	renewAfter  = 2 * time.Second  // the earliest renewal of an edge after a release that gives it another weight
 	meetEvery   = 3 * time.Second  // between two renewals of an edge until its first answer of the run
@@ -155,12 +156,13 @@ func (n *Neighbourhood) seek() {
 		n.pace.slow(longest)
 	}
 	step := n.pace.due(n.now, longest, n.random.Float64())
-	overdue := step && n.owing
-	n.owing = n.owing || step
+	if step && !n.owing {
+		n.owing, n.owingSince = true, n.now
+	}
 	if step || missing {
 		n.choose()
 	}
-	if n.owing && (overdue || !n.anyPartner() || len(n.pendingLinks()) == 0) {
+	if n.owing && (n.now-n.owingSince >= answerSoon || !n.anyPartner() || len(n.pendingLinks()) == 0) {
 		n.callPartner()
 	}
 }
