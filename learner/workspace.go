@@ -4,7 +4,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"p2pnode/internal/vector"
 	"p2pnode/privacy"
 )
 
@@ -30,6 +29,7 @@ type Workspace struct {
 	gradient, mean []float64
 	madeUp         []float64
 	memory         privacy.Memory
+	rows           privacy.Rows
 	sums           []privacy.Sum
 	query          Query
 	send           [1]Message
@@ -208,6 +208,12 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 		}
 		s.sums = append(s.sums, s.memory.NewSum(m, c.number, len(theta)))
 		sum := &s.sums[len(s.sums)-1]
+		if one, ok := l.(scalar); ok {
+			for slots := range slices.Chunk(c.slots, privacy.MostRows) {
+				s.addRows(sum, slots, one.f, theta)
+			}
+			continue
+		}
 		for k := range c.slots {
 			s.addGradient(sum, &c.slots[k], l, theta, gradient)
 			s.between()
@@ -216,16 +222,38 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 	return s.sums
 }
 
-// addGradient adds the clipped gradient of a slot's loss at theta to a sum. With one
-// score the gradient is a number times the features, so it need not be written out.
+// addRows adds the clipped gradients of some slots' losses at theta to a sum. With one
+// score each is a number times the features, so it need not be written out, and two
+// products are worked out at a time.
+func (s *Workspace) addRows(sum *privacy.Sum, slots []slot, l scalarLoss, theta []float64) {
+	s.rows.Empty()
+	for k := range slots {
+		x, _ := s.content(&slots[k])
+		s.rows.Put(x)
+	}
+	for k := 0; k < len(slots); k += 2 {
+		s.rows.Multiply(theta, k, min(k+2, len(slots)))
+		s.between()
+		s.between()
+	}
+	for k := range slots {
+		_, y := s.content(&slots[k])
+		s.rows.Scale(k, l.slope(s.rows.Product(k), y), slots[k].x != nil)
+	}
+	sum.AddRows(&s.rows)
+}
+
+// content is the record of a slot, or a made-up one if it is empty.
+func (s *Workspace) content(r *slot) (x []float64, y float64) {
+	if r.x == nil {
+		return s.madeUp, madeUpLabel
+	}
+	return r.x, r.y
+}
+
+// addGradient adds the clipped gradient of a slot's loss at theta to a sum.
 func (s *Workspace) addGradient(sum *privacy.Sum, r *slot, l loss, theta, gradient []float64) {
-	x, y := r.x, r.y
-	if x == nil {
-		x, y = s.madeUp, madeUpLabel
-	}
-	if one, ok := l.(scalar); ok && sum.AddScaled(one.f.slope(vector.Dot(theta, x), y), x, r.x != nil) {
-		return
-	}
+	x, y := s.content(r)
 	l.gradient(gradient, theta, x, y)
 	if r.x != nil {
 		sum.Add(gradient)

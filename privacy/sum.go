@@ -53,24 +53,6 @@ func (s *Sum) Add(gradient []float64) { s.add(gradient, 1) }
 // the gradient like, so that the time says nothing about it either.
 func (s *Sum) AddEmpty(like []float64) { s.add(like, 0) }
 
-// AddScaled is Add for scale times x, the form of the gradient of a loss with one
-// score, in one pass over x, if the product is surely inside the clip. Otherwise it
-// changes nothing and returns false, and the caller adds the product with Add. The sum
-// gets the same integers either way. If there is false, it fills the slot with nothing,
-// as AddEmpty does.
-func (s *Sum) AddScaled(scale float64, x []float64, there bool) bool {
-	if !s.alive() || len(x) != len(s.total) || s.slots >= MaxSlots || !s.inside.surely(scale, x) {
-		return false
-	}
-	units := scale * s.inside.units
-	if !there {
-		units = 0
-	}
-	addInside(s.total, x, units)
-	s.slots++
-	return true
-}
-
 // add is Add for weight times the contribution; weight is 1 or 0.
 func (s *Sum) add(gradient []float64, weight int64) {
 	switch {

@@ -68,8 +68,8 @@ func (m *Mechanism) inside(dim int) inside {
 	return inside{powerOfTwo(-m.grid), clip * clip * (1 - 0x1p-18)}
 }
 
-// surely reports, for the gradient scale x before it is computed, that factor
-// will find it ordinary and inside, so that addInside may add it. It need not recognise
+// surely reports, for the gradient scale x before it is computed, with the sum of the
+// squares of x, that factor will find it ordinary and inside, so that addInside may add it. It need not recognise
 // every such gradient. factor compares the root of the sum of the squares of the
 // rounded products with the clip less a relative 2^-20. Here the square of scale times
 // the sum of the squares of x is compared with the square of the clip less a relative
@@ -81,8 +81,7 @@ func (m *Mechanism) inside(dim int) inside {
 // Also, scale times the power of two by which factor multiplies is then an exact number,
 // for it is far above 2^-1022, and far from overflow: times x it is within the clip, which
 // is at most 2^42, and x is above 2^-400.
-func (i *inside) surely(scale float64, x []float64) bool {
-	squares := vector.Squares(x)
+func (i *inside) surely(scale, squares float64) bool {
 	norm := scale * scale * squares
 	ordinary := norm > 2*smallestSquare && norm < largestSquare/2 && squares > smallestSquare && squares < largestSquare
 	exact := math.Abs(scale*i.units) > 0x1p-1000

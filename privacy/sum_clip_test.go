@@ -349,25 +349,34 @@ func TestShrinkTakesTheLastUnit(t *testing.T) {
 	}
 }
 
-// addsAlike reports whether AddScaled either adds what Add of the product does, or nothing.
+// addsAlike checks that AddRows adds what Add of the product does, alone and among
+// other rows, and reports whether it does so without writing the product out.
 func addsAlike(t *testing.T, m Mechanism, scale float64, x []float64) (taken bool) {
 	t.Helper()
 	product := make([]float64, len(x))
 	for j, v := range x {
 		product[j] = scale * v
 	}
-	for _, empty := range []bool{false, true} {
+	var rows Rows
+	for n := range 4 {
+		rows.Empty()
 		sum, plain := m.NewSum(1, len(x)), m.NewSum(1, len(x))
-		add := plain.Add
-		if empty {
-			add = plain.AddEmpty
+		for k := range n {
+			rows.Put(x)
+			if k == 0 {
+				plain.Add(product)
+			} else {
+				plain.AddEmpty(product)
+			}
 		}
-		if taken = sum.AddScaled(scale, x, !empty); taken {
-			add(product)
+		rows.Multiply(x, 0, n)
+		for k := range n {
+			rows.Scale(k, scale, k == 0)
 		}
-		if !slices.Equal(sum.total, plain.total) || sum.slots != plain.slots || len(sum.records) > 0 {
-			t.Errorf("%+v: %v times %v adds %v in %d slots, empty %v; want %v in %d", m, scale, x, sum.total, sum.slots, empty, plain.total, plain.slots)
+		if sum.AddRows(&rows); !slices.Equal(sum.total, plain.total) || sum.slots != plain.slots || !slices.Equal(sum.records, plain.records) {
+			t.Errorf("%+v: %v times %v adds %v in %d slots, %d rows; want %v in %d", m, scale, x, sum.total, sum.slots, n, plain.total, plain.slots)
 		}
+		taken = sum.inside.surely(scale, rows.products[0].Squares)
 	}
 	return taken
 }
@@ -375,7 +384,7 @@ func addsAlike(t *testing.T, m Mechanism, scale float64, x []float64) (taken boo
 // A gradient that is a number times the features adds the same integers in one pass as
 // when it is written down first, at every scale and with hostile numbers; and one pass does
 // for nearly all that are well inside the clip.
-func TestAddScaledIsAdd(t *testing.T) {
+func TestAddRowsIsAdd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 22))
 	inside, taken := 0, 0
 	for i := range 20_000 {
@@ -410,7 +419,7 @@ func boolInt(b bool) int {
 }
 
 // At the clip itself, and within a few roundings of where the one pass gives up.
-func TestAddScaledNearTheClip(t *testing.T) {
+func TestAddRowsNearTheClip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 23))
 	for range 2000 {
 		m, clip, _ := randomMechanism(t, rng)
@@ -425,7 +434,7 @@ func TestAddScaledNearTheClip(t *testing.T) {
 	}
 }
 
-func FuzzAddScaled(f *testing.F) {
+func FuzzAddRows(f *testing.F) {
 	for i, h := range hostile {
 		f.Add(uint(i), 1.0, 3.0, h, binary.LittleEndian.AppendUint64(nil, math.Float64bits(0.5)))
 	}

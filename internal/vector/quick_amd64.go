@@ -22,3 +22,12 @@ func squares(x []float64) float64
 //
 //go:noescape
 func addUnits(total []int64, x []float64, units float64)
+
+//go:noescape
+func multiply(theta []float64, list []Product)
+
+// addAllUnits counts up the bits of what addUnits has added for each of list, and
+// leaves that to be taken off once.
+//
+//go:noescape
+func addAllUnits(total []int64, list []Scaled)

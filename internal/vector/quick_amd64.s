@@ -191,3 +191,186 @@ one:
 done:
 	VZEROUPPER
 	RET
+
+// func multiply(theta []float64, list []Product)
+TEXT ·multiply(SB), NOSPLIT, $0-48
+	MOVQ theta_base+0(FP), DI
+	MOVQ theta_len+8(FP), DX
+	MOVQ list_base+24(FP), R8
+	MOVQ list_len+32(FP), R9
+	TESTQ R9, R9
+	JLE  done
+
+two:
+	// Of an odd number the last is taken twice.
+	MOVQ    R8, R10
+	CMPQ    R9, $1
+	JE      last
+	ADDQ    $40, R10
+
+last:
+	MOVQ    (R8), SI
+	MOVQ    (R10), R11
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	XORQ    BX, BX
+	MOVQ    DX, CX
+	SUBQ    $4, CX
+	JL      few
+
+four:
+	VMOVUPD (DI)(BX*8), Y4
+	VMOVUPD (SI)(BX*8), Y5
+	VMOVUPD (R11)(BX*8), Y6
+	VMULPD  Y4, Y5, Y7
+	VMULPD  Y4, Y6, Y8
+	VMULPD  Y5, Y5, Y5
+	VMULPD  Y6, Y6, Y6
+	VADDPD  Y7, Y0, Y0
+	VADDPD  Y8, Y1, Y1
+	VADDPD  Y5, Y2, Y2
+	VADDPD  Y6, Y3, Y3
+	ADDQ    $4, BX
+	SUBQ    $4, CX
+	JGE     four
+
+few:
+	VEXTRACTF128 $1, Y0, X9
+	VEXTRACTF128 $1, Y1, X10
+	VEXTRACTF128 $1, Y2, X11
+	VEXTRACTF128 $1, Y3, X12
+	ADDQ         $4, CX
+	JLE          sum
+
+one:
+	VMOVSD (DI)(BX*8), X4
+	VMOVSD (SI)(BX*8), X5
+	VMOVSD (R11)(BX*8), X6
+	VMULSD X4, X5, X7
+	VMULSD X4, X6, X8
+	VMULSD X5, X5, X5
+	VMULSD X6, X6, X6
+	VADDSD X7, X0, X0
+	VADDSD X8, X1, X1
+	VADDSD X5, X2, X2
+	VADDSD X6, X3, X3
+	INCQ   BX
+	DECQ   CX
+	JNZ    one
+
+sum:
+	VADDPD    X9, X0, X0
+	VADDPD    X10, X1, X1
+	VADDPD    X11, X2, X2
+	VADDPD    X12, X3, X3
+	VUNPCKHPD X0, X0, X9
+	VUNPCKHPD X1, X1, X10
+	VUNPCKHPD X2, X2, X11
+	VUNPCKHPD X3, X3, X12
+	VADDSD    X9, X0, X0
+	VADDSD    X10, X1, X1
+	VADDSD    X11, X2, X2
+	VADDSD    X12, X3, X3
+	VMOVSD    X0, 24(R8)
+	VMOVSD    X1, 24(R10)
+	VMOVSD    X2, 32(R8)
+	VMOVSD    X3, 32(R10)
+	ADDQ      $80, R8
+	SUBQ      $2, R9
+	JG        two
+
+done:
+	VZEROUPPER
+	RET
+
+// func addAllUnits(total []int64, list []Scaled)
+TEXT ·addAllUnits(SB), NOSPLIT, $0-48
+	MOVQ         total_base+0(FP), DI
+	MOVQ         total_len+8(FP), CX
+	MOVQ         list_base+24(FP), R8
+	MOVQ         list_len+32(FP), R9
+	VBROADCASTSD middle<>(SB), Y9
+	XORQ         BX, BX
+	TESTQ        R9, R9
+	JLE          done
+
+	// What the bits of middle add up to is taken off once.
+	MOVQ         middle<>(SB), AX
+	IMULQ        R9, AX
+	VMOVQ        AX, X10
+	VPBROADCASTQ X10, Y10
+	SUBQ         $16, CX
+	JL           few
+
+sixteen:
+	LEAQ    (DI)(BX*8), AX
+	VMOVDQU (AX), Y4
+	VMOVDQU 32(AX), Y5
+	VMOVDQU 64(AX), Y6
+	VMOVDQU 96(AX), Y7
+	VPSUBQ  Y10, Y4, Y4
+	VPSUBQ  Y10, Y5, Y5
+	VPSUBQ  Y10, Y6, Y6
+	VPSUBQ  Y10, Y7, Y7
+	MOVQ    R8, R10
+	MOVQ    R9, R11
+
+next:
+	MOVQ         (R10), SI
+	LEAQ         (SI)(BX*8), SI
+	VBROADCASTSD 24(R10), Y0
+	VMULPD       (SI), Y0, Y1
+	VMULPD       32(SI), Y0, Y2
+	VMULPD       64(SI), Y0, Y3
+	VMULPD       96(SI), Y0, Y8
+	VROUNDPD     $3, Y1, Y1           // toward zero
+	VROUNDPD     $3, Y2, Y2
+	VROUNDPD     $3, Y3, Y3
+	VROUNDPD     $3, Y8, Y8
+	VADDPD       Y9, Y1, Y1
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y9, Y8, Y8
+	VPADDQ       Y1, Y4, Y4
+	VPADDQ       Y2, Y5, Y5
+	VPADDQ       Y3, Y6, Y6
+	VPADDQ       Y8, Y7, Y7
+	ADDQ         $32, R10
+	DECQ         R11
+	JNZ          next
+	VMOVDQU      Y4, (AX)
+	VMOVDQU      Y5, 32(AX)
+	VMOVDQU      Y6, 64(AX)
+	VMOVDQU      Y7, 96(AX)
+	ADDQ         $16, BX
+	SUBQ         $16, CX
+	JGE          sixteen
+
+few:
+	ADDQ $16, CX
+	JLE  done
+
+one:
+	MOVQ (DI)(BX*8), AX
+	MOVQ R8, R10
+	MOVQ R9, R11
+
+nextOne:
+	MOVQ        (R10), SI
+	VMOVSD      24(R10), X0
+	VMULSD      (SI)(BX*8), X0, X1
+	VCVTTSD2SIQ X1, DX
+	ADDQ        DX, AX
+	ADDQ        $32, R10
+	DECQ        R11
+	JNZ         nextOne
+	MOVQ        AX, (DI)(BX*8)
+	INCQ        BX
+	DECQ        CX
+	JNZ         one
+
+done:
+	VZEROUPPER
+	RET

@@ -49,3 +49,47 @@ func AddUnits(total []int64, x []float64, units float64) {
 		total[k] += int64(units * x[k])
 	}
 }
+
+// Product is a vector, its product with another one, and the sum of its squares.
+type Product struct {
+	X            []float64
+	Dot, Squares float64
+}
+
+// Multiply works out [Dot] of theta and each of the list, and [Squares], two at a time:
+// a single sum waits for each number to be added before the next.
+func Multiply(theta []float64, list []Product) {
+	even := quick
+	for i := range list {
+		even = even && len(list[i].X) == len(theta)
+	}
+	if even {
+		multiply(theta, list)
+		return
+	}
+	for i := range list {
+		p := &list[i]
+		p.Dot, p.Squares = Dot(theta, p.X), Squares(p.X)
+	}
+}
+
+// Scaled is By times X.
+type Scaled struct {
+	X  []float64
+	By float64
+}
+
+// AddAllUnits is [AddUnits] for one of the list after the other.
+func AddAllUnits(total []int64, list []Scaled) {
+	even := quick
+	for i := range list {
+		even = even && len(list[i].X) == len(total)
+	}
+	if even {
+		addAllUnits(total, list)
+		return
+	}
+	for _, s := range list {
+		AddUnits(total, s.X, s.By)
+	}
+}

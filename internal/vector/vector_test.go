@@ -28,6 +28,7 @@ func alike(t *testing.T, x, y []float64, alpha float64) {
 	if !slices.EqualFunc(got, want, same) {
 		t.Errorf("%v plus %v times %v is %v, want %v", x, alpha, y, got, want)
 	}
+	productsAlike(t, x, y)
 	got, want = slices.Clone(x), nil
 	plain := 0.
 	for _, v := range got {
@@ -44,8 +45,39 @@ func alike(t *testing.T, x, y []float64, alpha float64) {
 		total[j] = int64(j) << 40
 		sum[j] = total[j] + int64(alpha*v)
 	}
+	start := slices.Clone(total)
 	if AddUnits(total, x, alpha); !slices.Equal(total, sum) {
 		t.Errorf("%v times %v, rounded, makes %v, want %v", alpha, x, total, sum)
+	}
+	for n := range 4 {
+		got, want := slices.Clone(start), slices.Clone(start)
+		list := slices.Repeat([]Scaled{{x, alpha}}, n)
+		for k := range list {
+			list[k].By /= float64(k + 1)
+			AddUnits(want, x, list[k].By)
+		}
+		if AddAllUnits(got, list); !slices.Equal(got, want) {
+			t.Errorf("%d times %v times %v, rounded, makes %v, want %v", n, alpha, x, got, want)
+		}
+	}
+}
+
+// productsAlike checks what takes several vectors at once against one after the other.
+func productsAlike(t *testing.T, x, y []float64) {
+	t.Helper()
+	for n := range 6 {
+		products := make([]Product, n)
+		for k := range products {
+			if products[k].X = y; k%2 == 1 {
+				products[k].X = x
+			}
+		}
+		Multiply(x, products)
+		for k, p := range products {
+			if dot, squares := Dot(x, p.X), Squares(p.X); !same(p.Dot, dot) || !same(p.Squares, squares) && !(math.Abs(p.Squares-squares) <= float64(len(x))*0x1p-52*squares) {
+				t.Errorf("the %d-th of %d products of %v and %v is %v, squares %v; want %v and %v", k, n, x, p.X, p.Dot, p.Squares, dot, squares)
+			}
+		}
 	}
 }
 
@@ -85,9 +117,11 @@ func TestAddUnitsRounds(t *testing.T) {
 // Vectors of two lengths are refused as gonum refuses them.
 func TestLengths(t *testing.T) {
 	for name, f := range map[string]func(){
-		"Dot":       func() { Dot(make([]float64, 8), make([]float64, 9)) },
-		"AddScaled": func() { AddScaled(make([]float64, 8), 1, make([]float64, 9)) },
-		"AddUnits":  func() { AddUnits(make([]int64, 8), make([]float64, 9), 1) },
+		"Dot":         func() { Dot(make([]float64, 8), make([]float64, 9)) },
+		"AddScaled":   func() { AddScaled(make([]float64, 8), 1, make([]float64, 9)) },
+		"AddUnits":    func() { AddUnits(make([]int64, 8), make([]float64, 9), 1) },
+		"Multiply":    func() { Multiply(make([]float64, 8), []Product{{X: make([]float64, 8)}, {X: make([]float64, 9)}}) },
+		"AddAllUnits": func() { AddAllUnits(make([]int64, 8), []Scaled{{make([]float64, 8), 1}, {make([]float64, 9), 1}}) },
 	} {
 		func() {
 			defer func() {
