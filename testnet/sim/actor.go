@@ -38,9 +38,9 @@ type actor struct {
 
 // tie is what the simulation knows of an edge: the other end, -1 if there is no
 // such participant, whether it is away, and if agents pull the version of it that the
-// agent holds, with the newest round it took.
+// agent holds, with the newest round it took, and the way from there.
 type tie struct {
-	round      uint64
+	round, way uint64
 	peer, held int32
 	away       bool
 }
@@ -125,7 +125,7 @@ func (s *simulation) setEdges(i int32, edges []learner.Edge) {
 			ties[k] = tie{peer: -1, held: nothing}
 			continue
 		}
-		ties[k] = tie{peer: peer, held: nothing, away: s.actors[peer].away}
+		ties[k] = tie{way: s.way(peer, i), peer: peer, held: nothing, away: s.actors[peer].away}
 	}
 	a.edges, a.ties = edges, ties
 	a.sorted = slices.IsSortedFunc(ties, func(a, b tie) int { return int(a.peer) - int(b.peer) })

@@ -16,22 +16,33 @@ type posted struct {
 	round    uint64
 }
 
+// way is the part of the fate of all messages from one agent to another that they have
+// in common.
+func (c *Config) way(from, to int32) uint64 {
+	return mix(c.Seed*increment ^ uint64(from)<<32 ^ uint64(to))
+}
+
 // copies says when a message arrives: not at all if it is lost, and up to twice. It is
 // a hash, so that both ends find the same, and nothing need be stored for a delivery.
 // A copy that does not arrive does so at [learner.Never].
 func (c *Config) copies(m posted) (first, second time.Duration) {
-	word := mix(mix(c.Seed*increment^uint64(m.from)<<32^uint64(m.to)) ^ uint64(m.at) ^ m.round<<40 ^ uint64(m.kind)<<60)
+	return c.copiesOn(c.way(m.from, m.to), m.at, m.kind, m.round)
+}
+
+// copiesOn is copies of a message on its way.
+func (c *Config) copiesOn(way uint64, sent time.Duration, kind learner.Kind, round uint64) (first, second time.Duration) {
+	word := mix(way ^ uint64(sent) ^ round<<40 ^ uint64(kind)<<60)
 	if c.Loss > 0 && chance(word) < c.Loss {
 		return learner.Never, learner.Never
 	}
-	first = m.at + c.delay(exponential(word))
+	first = sent + c.delay(exponential(word))
 	if c.Duplicate == 0 {
 		return first, learner.Never
 	}
 	if word = mix(word); chance(word) >= c.Duplicate {
 		return first, learner.Never
 	}
-	return first, m.at + c.delay(exponential(word))
+	return first, sent + c.delay(exponential(word))
 }
 
 // delay is how long a delivery takes, of an exponential number of mean 1.

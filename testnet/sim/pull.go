@@ -204,13 +204,16 @@ func (p *plan) newest(s *simulation, t *tie) int32 {
 	heard, earliest := int32(nothing), p.now
 	e := s.outboxes[t.peer].newest()
 	for back := 0; e.round > t.round; back++ {
-		if at := s.arrival(e.posted(t.peer, p.who), p.looked, p.now); at <= earliest {
+		if at := s.arrival(t.way, e, p.looked, p.now); at <= earliest {
 			earliest = at
 			p.taken++
 			p.last = max(p.last, at)
 			if heard == nothing {
 				heard = e.version
 			}
+		}
+		if e.round <= t.round+1 {
+			break // what lies behind may be far away
 		}
 		if e = s.before(t.peer, back, e); e.at+s.longest <= p.looked {
 			break
@@ -219,14 +222,14 @@ func (p *plan) newest(s *simulation, t *tie) int32 {
 	return heard
 }
 
-// arrival is when the first copy of a message arrives after a time; [learner.Never] if
+// arrival is when the first copy of an edition arrives after a time; [learner.Never] if
 // none does until now.
-func (s *simulation) arrival(m posted, after, now time.Duration) time.Duration {
+func (s *simulation) arrival(way uint64, e edition, after, now time.Duration) time.Duration {
 	first := learner.Never
-	if m.at+s.leastDelay() > now {
+	if e.at+s.leastDelay() > now {
 		return first
 	}
-	one, other := s.copies(m)
+	one, other := s.copiesOn(way, e.at, learner.KindModel, e.round)
 	if one > after && one <= now {
 		first = one
 	}
