@@ -122,23 +122,12 @@ func addInside(total []int64, x []float64, units float64) { vector.AddUnits(tota
 // bound in exact arithmetic before any shrinking; else it changes nothing. It is
 // longerL2 while the numbers are at hand.
 func addWithin(total []int64, gradient []float64, factor float64, bound int64) bool {
-	total = total[:len(gradient)]
-	var high, low, carry uint64
-	for j, g := range gradient {
-		n := int64(g * factor)
-		total[j] += n
-		a := uint64(max(n, -n))
-		h, l := bits.Mul64(a, a)
-		low, carry = bits.Add64(low, l, 0)
-		high, _ = bits.Add64(high, h, carry)
-	}
+	high, low := vector.AddUnitsSquared(total, gradient, factor)
 	h, l := bits.Mul64(uint64(bound), uint64(bound))
 	if high < h || high == h && low <= l {
 		return true
 	}
-	for j, g := range gradient {
-		total[j] -= int64(g * factor)
-	}
+	vector.AddUnits(total, gradient, -factor)
 	return false
 }
 

@@ -31,3 +31,9 @@ func multiply(theta []float64, list []Product)
 //
 //go:noescape
 func addAllUnits(total []int64, list []Scaled)
+
+// addUnitsSquared splits what it adds, u 2^22 + l with 0 <= l < 2^22, and returns the
+// sums of u^2, u l and l^2.
+//
+//go:noescape
+func addUnitsSquared(total []int64, x []float64, units float64) (high int64, middle int64, low uint64)

@@ -374,3 +374,86 @@ nextOne:
 done:
 	VZEROUPPER
 	RET
+
+// The lower 22 bits.
+DATA lower<>+0(SB)/8, $0x3fffff
+GLOBL lower<>(SB), RODATA, $8
+
+// func addUnitsSquared(total []int64, x []float64, units float64) (high, middle, low uint64)
+TEXT ·addUnitsSquared(SB), NOSPLIT, $0-80
+	MOVQ         total_base+0(FP), DI
+	MOVQ         total_len+8(FP), CX
+	MOVQ         x_base+24(FP), SI
+	VBROADCASTSD units+48(FP), Y0
+	VBROADCASTSD middle<>(SB), Y1
+	VPBROADCASTQ lower<>(SB), Y2
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y9, Y9, Y9
+	VPXOR        Y10, Y10, Y10
+	SUBQ         $4, CX
+	JL           few
+
+four:
+	VMULPD   (SI), Y0, Y3
+	VROUNDPD $3, Y3, Y3      // toward zero
+	VADDPD   Y1, Y3, Y3
+	VPSUBQ   Y1, Y3, Y3
+	VPADDQ   (DI), Y3, Y4
+	VMOVDQU  Y4, (DI)
+	VPSRLQ   $22, Y3, Y4     // as a signed number of 32 bits the upper part
+	VPAND    Y2, Y3, Y5
+	VPMULDQ  Y4, Y4, Y6
+	VPMULDQ  Y4, Y5, Y7
+	VPMULUDQ Y5, Y5, Y5
+	VPADDQ   Y6, Y8, Y8
+	VPADDQ   Y7, Y9, Y9
+	VPADDQ   Y5, Y10, Y10
+	ADDQ     $32, SI
+	ADDQ     $32, DI
+	SUBQ     $4, CX
+	JGE      four
+
+few:
+	VEXTRACTI128 $1, Y8, X3
+	VEXTRACTI128 $1, Y9, X4
+	VEXTRACTI128 $1, Y10, X5
+	VPADDQ       X3, X8, X8
+	VPADDQ       X4, X9, X9
+	VPADDQ       X5, X10, X10
+	VPSRLDQ      $8, X8, X3
+	VPSRLDQ      $8, X9, X4
+	VPSRLDQ      $8, X10, X5
+	VPADDQ       X3, X8, X8
+	VPADDQ       X4, X9, X9
+	VPADDQ       X5, X10, X10
+	VMOVQ        X8, R8
+	VMOVQ        X9, R9
+	VMOVQ        X10, R10
+	ADDQ         $4, CX
+	JLE          done
+
+one:
+	VMULSD      (SI), X0, X3
+	VCVTTSD2SIQ X3, AX
+	ADDQ        AX, (DI)
+	MOVQ        AX, BX
+	SARQ        $22, BX
+	ANDQ        $0x3fffff, AX
+	MOVQ        BX, DX
+	IMULQ       BX, DX
+	IMULQ       AX, BX
+	IMULQ       AX, AX
+	ADDQ        DX, R8
+	ADDQ        BX, R9
+	ADDQ        AX, R10
+	ADDQ        $8, SI
+	ADDQ        $8, DI
+	DECQ        CX
+	JNZ         one
+
+done:
+	MOVQ R8, high+56(FP)
+	MOVQ R9, middle+64(FP)
+	MOVQ R10, low+72(FP)
+	VZEROUPPER
+	RET

@@ -2,7 +2,11 @@
 // the same bits, with four numbers at a time where the processor can.
 package vector
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"math/bits"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Dot is [floats.Dot].
 func Dot(x, y []float64) float64 {
@@ -92,4 +96,31 @@ func AddAllUnits(total []int64, list []Scaled) {
 	for _, s := range list {
 		AddUnits(total, s.X, s.By)
 	}
+}
+
+// AddUnitsSquared is [AddUnits], and returns the sum of the squares of what it has added,
+// high 2^64 + low. It needs products below 2^43, of at most 2^20 numbers.
+func AddUnitsSquared(total []int64, x []float64, units float64) (high, low uint64) {
+	if quick && len(total) == len(x) {
+		upper, both, lower := addUnitsSquared(total, x, units)
+		// The sums are below 2^62, 2^63 and 2^64, and only that of the mixed products may
+		// be negative.
+		high, low = uint64(upper)>>20, uint64(upper)<<44
+		carry := uint64(0)
+		low, carry = bits.Add64(low, uint64(both)<<23, 0)
+		high += uint64(both>>41) + carry
+		low, carry = bits.Add64(low, lower, 0)
+		return high + carry, low
+	}
+	total = total[:len(x)]
+	var carry uint64
+	for j, v := range x {
+		n := int64(v * units)
+		total[j] += n
+		a := uint64(max(n, -n))
+		h, l := bits.Mul64(a, a)
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
+	}
+	return high, low
 }

@@ -3,6 +3,7 @@ package vector
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -49,6 +50,7 @@ func alike(t *testing.T, x, y []float64, alpha float64) {
 	if AddUnits(total, x, alpha); !slices.Equal(total, sum) {
 		t.Errorf("%v times %v, rounded, makes %v, want %v", alpha, x, total, sum)
 	}
+	squaredAlike(t, x, alpha, start, total)
 	for n := range 4 {
 		got, want := slices.Clone(start), slices.Clone(start)
 		list := slices.Repeat([]Scaled{{x, alpha}}, n)
@@ -59,6 +61,24 @@ func alike(t *testing.T, x, y []float64, alpha float64) {
 		if AddAllUnits(got, list); !slices.Equal(got, want) {
 			t.Errorf("%d times %v times %v, rounded, makes %v, want %v", n, alpha, x, got, want)
 		}
+	}
+}
+
+// squaredAlike checks what AddUnitsSquared adds, and the sum of its squares.
+func squaredAlike(t *testing.T, x []float64, alpha float64, start, total []int64) {
+	t.Helper()
+	want := new(big.Int)
+	for _, v := range x {
+		n := big.NewInt(int64(alpha * v))
+		if n.BitLen() > 43 {
+			return
+		}
+		want.Add(want, n.Mul(n, n))
+	}
+	got := slices.Clone(start)
+	high, low := AddUnitsSquared(got, x, alpha)
+	if sum := joined(high, low); !slices.Equal(got, total) || sum.Cmp(want) != 0 {
+		t.Errorf("%v times %v, rounded, makes %v, squares %v; want %v and %v", alpha, x, got, sum, total, want)
 	}
 }
 
@@ -112,6 +132,27 @@ func TestAddUnitsRounds(t *testing.T) {
 	}
 	alike(t, x, x, 1)
 	alike(t, x, x, 0)
+}
+
+// The largest products and the longest vectors, of either sign, keep every bit of their
+// squares.
+func TestSquaresFit(t *testing.T) {
+	for _, n := range []int{1, 4, 1<<20 - 1, 1 << 20} {
+		for _, v := range []int64{1<<43 - 1, -(1<<43 - 1), 1<<22 - 1, -1, -(1 << 22), 1 << 42} {
+			high, low := AddUnitsSquared(make([]int64, n), slices.Repeat([]float64{float64(v)}, n), 1)
+			want := new(big.Int).Mul(big.NewInt(v), big.NewInt(v))
+			want.Mul(want, big.NewInt(int64(n)))
+			if got := joined(high, low); got.Cmp(want) != 0 {
+				t.Errorf("the squares of %d times %d are %v, want %v", n, v, got, want)
+			}
+		}
+	}
+}
+
+// joined is high 2^64 + low.
+func joined(high, low uint64) *big.Int {
+	n := new(big.Int).SetUint64(high)
+	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(low))
 }
 
 // Vectors of two lengths are refused as gonum refuses them.
