@@ -38,24 +38,28 @@ func (s *simulation) pulls() bool {
 }
 
 // outbox is what the others can see of an agent's versions: when it released the newest
-// ones, the newest first, in one line of the cache. What arrived when can mostly be said
-// without a look at the versions.
+// ones, the newest first, in two lines of the cache. What arrived when can hardly ever not
+// be said without a look at the versions.
 type outbox struct {
-	at      [4]time.Duration // longAgo where there is none
-	version [4]int32
+	at      [recent]time.Duration // longAgo where there is none
+	version [recent]int32
 	round   uint64 // of the newest; 0: there is none
-	_       uint64
 }
+
+// recent is how many versions an outbox has. One of a thousand neighbours releases more
+// between two wakes.
+const recent = 10
 
 // longAgo is when a version that never was is said to have been released: long before
 // anybody looked, but time can be added to it.
 const longAgo = -learner.Never / 2
 
 func emptyOutbox() outbox {
-	return outbox{
-		at:      [...]time.Duration{longAgo, longAgo, longAgo, longAgo},
-		version: [...]int32{nothing, nothing, nothing, nothing},
+	var o outbox
+	for k := range recent {
+		o.at[k], o.version[k] = longAgo, nothing
 	}
+	return o
 }
 
 // edition is a version as those see it who may take it.
@@ -82,7 +86,7 @@ func (o *outbox) newest() edition { return edition{o.version[0], o.at[0], o.roun
 // before is the edition of an agent before another, which came back rounds before the
 // newest. When it was released is known even if its version was freed.
 func (s *simulation) before(from int32, back int, e edition) edition {
-	if back++; back < len(outbox{}.at) {
+	if back++; back < recent {
 		o := &s.outboxes[from]
 		return edition{o.version[back], o.at[back], e.round - 1}
 	}
