@@ -1,6 +1,10 @@
 package learner
 
-import "unsafe"
+import (
+	"slices"
+	"time"
+	"unsafe"
+)
 
 // Listener is an agent whose behaviour before its next wake does not depend on its
 // neighbours' models, and afterwards only on the newest of each. A driver may pass it
@@ -12,6 +16,9 @@ type Listener interface {
 	// the agent itself, with positive finite weights. From is not read. The agent keeps
 	// the message's model and nothing else of it.
 	Hear(edge int, m *Message) error
+	// Listens is [Agent.Neighbours] for the same edges, but that one, given by its number
+	// likewise, is live or not.
+	Listens(now time.Duration, edge int, live bool) Output
 	// Ahead names the memory that the agent will read when it next wakes, so that a
 	// driver of many agents can have the processor fetch it in time. It has stages,
 	// from 0, because one object holds the address of the next: each stage reads what
@@ -24,6 +31,15 @@ const Stages = 4
 
 // Hear implements [Listener].
 func (p *personal) Hear(edge int, m *Message) error { return p.latest[edge].hear(m, len(p.model)) }
+
+// Listens implements [Listener].
+func (p *personal) Listens(now time.Duration, edge int, live bool) Output {
+	if e := &p.edges[edge]; e.Live != live {
+		e.Live = live
+		p.listening = slices.ContainsFunc(p.edges, func(e Edge) bool { return e.Live })
+	}
+	return p.output(now)
+}
 
 // Ahead implements [Listener].
 func (p *personal) Ahead(stage int, near func(at unsafe.Pointer, size uintptr)) {

@@ -38,15 +38,15 @@ func (w *worker) ahead(k int) {
 		w.between()
 	}
 	w.pieces, w.asked = w.pieces[:0], 0
-	if next, there := w.waking(k + 1); there {
+	if next, there := w.waking(k + 1); there && w.learns(next) {
 		w.planFor(next, w.line[k].home == next.home, &w.plans[(k+1)%2])
 	}
 	for stage := learner.Stages - 1; stage >= 0; stage-- { // the most urgent first
-		if next, there := w.waking(k + learner.Stages - stage); there {
+		if next, there := w.waking(k + learner.Stages - stage); there && (stage == 0 || w.learns(next)) {
 			w.s.actors[next.who].listener.Ahead(stage, w.near)
 		}
 	}
-	if next, there := w.waking(k + 2); there {
+	if next, there := w.waking(k + 2); there && w.learns(next) {
 		a := &w.s.actors[next.who]
 		for _, t := range a.ties {
 			show(w, &w.s.outboxes[t.peer], 1)
@@ -69,6 +69,12 @@ func (w *worker) ahead(k int) {
 	for i := range w.pieces {
 		prefetch(w.pieces[i].at, 1)
 	}
+}
+
+// learns reports whether one who is due wakes: others only see a neighbour leave or come.
+func (w *worker) learns(next wake) bool {
+	a := &w.s.actors[next.who]
+	return a.armed && a.next < w.s.until && !a.away
 }
 
 // planFor plans the next wake, and shows the versions that its agent will read, and

@@ -81,7 +81,7 @@ func (h *shard) meet(i int32, r arrival) error {
 	if known {
 		a.ties[k].away = r.what == leaves
 	}
-	if err := h.look(i, r.at); err != nil {
+	if err := h.lookAt(i, k, known, r.at); err != nil {
 		return err
 	}
 	if known && r.what != leaves && !a.away {
@@ -110,6 +110,18 @@ func (h *shard) turn(i int32, r arrival) error {
 		}
 	}
 	return nil
+}
+
+// lookAt tells participant i that its k-th neighbour has left or come.
+func (h *shard) lookAt(i int32, k int, known bool, now time.Duration) error {
+	a := &h.s.actors[i]
+	if !h.s.pull || !known {
+		return h.look(i, now)
+	}
+	if a.away {
+		return nil
+	}
+	return h.apply(i, now, a.listener.Listens(now, k, a.edges[k].Live && !a.ties[k].away))
 }
 
 // look tells participant i who of its neighbours is there.

@@ -72,7 +72,7 @@ func (h *shard) open(i int32, now time.Duration) error {
 	a.inbox = later
 	slices.SortStableFunc(h.come, order)
 	for _, r := range h.come {
-		if h.s.pull {
+		if h.s.pull && (r.from == i || !r.change()) { // a neighbour's change has nothing to do with what is heard
 			if err := h.catchUp(i, r.at-1); err != nil {
 				return err
 			}
