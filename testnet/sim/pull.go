@@ -38,8 +38,8 @@ func (s *simulation) pulls() bool {
 }
 
 // outbox is what the others can see of an agent's versions: when it released the newest
-// ones, the newest first, in two lines of the cache. What arrived when can hardly ever not
-// be said without a look at the versions.
+// ones, the newest first, in two lines of the cache. They nearly always say what arrived when,
+// without a look at the versions.
 type outbox struct {
 	at      [recent]time.Duration // longAgo where there is none
 	version [recent]int32
