@@ -1,8 +1,13 @@
 package discovery
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -30,4 +35,36 @@ func Bound(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 		}
 	}
 	return out
+}
+
+// NewPeerstore returns libp2p's peerstore in memory for a host. It takes few addresses of a
+// peer at once, see [Bound]. A peer may say thousands when it connects: libp2p keeps 500 of
+// them, looks through all for each, tells them to others that ask its hash table, and
+// lets no other peer introduce itself meanwhile.
+func NewPeerstore() (peerstore.Peerstore, error) {
+	all, err := pstoremem.NewPeerstore()
+	if err != nil {
+		return nil, fmt.Errorf("discovery: the peerstore: %w", err)
+	}
+	return &boundedAddrs{all, all}, nil
+}
+
+type boundedAddrs struct {
+	peerstore.Peerstore
+	peerstore.CertifiedAddrBook
+}
+
+// AddAddrs implements [peerstore.AddrBook].
+func (b *boundedAddrs) AddAddrs(p peer.ID, addrs []multiaddr.Multiaddr, ttl time.Duration) {
+	b.Peerstore.AddAddrs(p, Bound(addrs), ttl)
+}
+
+// SetAddrs implements [peerstore.AddrBook].
+func (b *boundedAddrs) SetAddrs(p peer.ID, addrs []multiaddr.Multiaddr, ttl time.Duration) {
+	b.Peerstore.SetAddrs(p, Bound(addrs), ttl)
+}
+
+// PeerInfo implements [peerstore.Peerstore].
+func (b *boundedAddrs) PeerInfo(p peer.ID) peer.AddrInfo {
+	return peer.AddrInfo{ID: p, Addrs: Bound(b.Addrs(p))}
 }

@@ -31,16 +31,17 @@ var (
 )
 
 // asked is a host whose handlers accept a bounded number of messages of bounded size
-// from strangers.
+// from strangers, as do the streams that it opens; see answer.
 type asked struct {
 	host.Host
 
-	mu   sync.Mutex
-	work *crowd.Work
+	mu    sync.Mutex
+	work  *crowd.Work // messages
+	named *crowd.Work // nodes and addresses in answers
 }
 
 func newAsked(h host.Host) *asked {
-	return &asked{Host: h, work: crowd.NewWork(tableWork, tableWindow)}
+	return &asked{Host: h, work: crowd.NewWork(tableWork, tableWindow), named: crowd.NewWork(namedWork, tableWindow)}
 }
 
 // SetStreamHandler implements [host.Host].
@@ -48,10 +49,11 @@ func (a *asked) SetStreamHandler(p protocol.ID, handle network.StreamHandler) {
 	a.Host.SetStreamHandler(p, func(s network.Stream) { handle(&question{Stream: s, at: a}) })
 }
 
-func (a *asked) take(c network.Conn) bool {
+// take reports whether there is time for this amount of a peer's work.
+func (a *asked) take(w *crowd.Work, c network.Conn, amount int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.work.Take(crowd.Of(c.RemoteMultiaddr()), string(c.RemotePeer()), 1, time.Now())
+	return w.Take(crowd.Of(c.RemoteMultiaddr()), string(c.RemotePeer()), amount, time.Now())
 }
 
 // question is a stream of messages that each begin with their length as a varint.
@@ -84,7 +86,7 @@ func (q *question) Read(p []byte) (int, error) {
 	case q.length > maxAsked || q.shift > 7*3:
 		return 0, errLong
 	case p[0]&0x80 != 0:
-	case !q.at.take(q.Conn()):
+	case !q.at.take(q.at.work, q.Conn(), 1):
 		return 0, errAskedMuch
 	default:
 		q.left, q.length, q.shift = q.length, 0, 0

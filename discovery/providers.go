@@ -19,8 +19,10 @@ const (
 	// maxProviders bounds the announcements that a node keeps. Of a larger network it
 	// keeps only some, which is enough to find the others.
 	maxProviders = 1024
-	// maxTold bounds the nodes named in one answer. They are drawn at random.
-	maxTold = 128
+	// maxTold bounds the nodes named in one answer, and maxToldSize their addresses in
+	// bytes. They are drawn at random.
+	maxTold     = 128
+	maxToldSize = maxAnswer / 2
 )
 
 // providers holds the peers that have announced themselves under the one key of a
@@ -90,7 +92,21 @@ func (s *providers) GetProviders(_ context.Context, key []byte) ([]peer.AddrInfo
 		out = append(out, a.AddrInfo)
 	}
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	return out[:min(len(out), maxTold)], nil
+	return out[:told(out)], nil
+}
+
+// told is how many of the announcements fit into an answer.
+func told(all []peer.AddrInfo) (n int) {
+	size := 0
+	for ; n < min(len(all), maxTold); n++ {
+		for _, a := range all[n].Addrs {
+			size += len(a.Bytes())
+		}
+		if size > maxToldSize {
+			break
+		}
+	}
+	return n
 }
 
 // Close implements [records.ProviderStore].

@@ -30,6 +30,9 @@ const (
 	// distance are remembered; a look has to connect to some of them. The default
 	// of 20 is for networks whose nodes stay for minutes and answer half the time.
 	bucketSize = 11
+	// newcomersAsked is how many peers that have just connected are asked at the same time
+	// whether they answer. Each can send 256 KiB unread. Libp2p's default is 256.
+	newcomersAsked = 16
 	// allProviders is more than an answer can hold.
 	allProviders = 1 << 16
 	// sightings is how many of the nodes seen in one look are reported. They are drawn
@@ -61,6 +64,7 @@ func newTable(h host.Host, c Config) (*table, error) {
 		dht.DisableValues(),
 		dht.BucketSize(bucketSize),
 		dht.DisableAutoRefresh(),
+		dht.LookupCheckConcurrency(newcomersAsked),
 		dht.ProviderStore(newProviders(h, key)),
 	)
 	if err != nil {

@@ -76,9 +76,9 @@ const (
 	streamWindow = 10 * time.Second
 	// knocksMore is how many connections may arrive in each streamWindow, in addition to
 	// as many as the host keeps. Each costs a millisecond of handshakes, even if the peer
-	// is refused once it has said who it is. Connections from this machine are not
-	// counted.
-	knocksMore = 768
+	// is refused once it has said who it is, and three until it is known and has gone
+	// again. Connections from this machine are not counted.
+	knocksMore = 64
 )
 
 // openings is how many streams strangers may open in each streamWindow before they must

@@ -53,8 +53,13 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 	}
 	gater := discovery.NewDuplicates(closed.Gater())
 	entrance := newEntrance(p, gater)
+	known, err := discovery.NewPeerstore()
+	if err != nil {
+		return nil, nil, err
+	}
 	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(), m.options()),
 		libp2p.Identity(key),
+		libp2p.Peerstore(known),
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, p.muxer()),
 		libp2p.ResourceManager(&resources{limits, entrance, &m.refused}),

@@ -12,6 +12,7 @@ func Scenarios() []Scenario {
 		control(),
 		garbage(),
 		exchanges(),
+		answers(),
 		eclipse(),
 		passports(),
 		listener(),
