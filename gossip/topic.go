@@ -32,8 +32,11 @@ func queueFor(size int) int { return min(queueLength, queueLength*usualMessage/s
 // envelopeSize bounds what gossipsub adds to a model: topic and lengths.
 const envelopeSize = 4 << 10
 
-// maxTopics bounds the subscriptions remembered for one peer.
-const maxTopics = 256
+// maxTopics bounds the subscriptions remembered for one peer, and maxAllTopics those of
+// all peers. When a peer leaves, gossipsub looks through all topics, while nothing else is
+// done. Subscriptions beyond the bounds only matter for the repair of lost copies; those to
+// this node's own topic, and to the news, are always remembered.
+const maxTopics, maxAllTopics = 256, 2048
 
 // topicPrefix begins the names of all topics of a network.
 func topicPrefix(network string) string { return "p2pnode/" + network + "/m/" }
@@ -56,7 +59,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params.Connectors = 1
 	params.HeartbeatInterval = g.pulse
 	params.MaxIHaveLength = askedAtOnce
-	subscriptions := newSubscriptions(g.config.Network)
+	subscriptions := newSubscriptions(g.config.Network, g.host.ID())
 	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)
 	scores, thresholds := g.scoring()
 	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g, ctx},
@@ -103,12 +106,17 @@ func debugOnly(ctx context.Context, log *slog.Logger) *slog.Logger {
 // topics, and to no others. Gossipsub calls it from one goroutine.
 type subscriptions struct {
 	prefix string
+	own    string
 	news   string
 	topics map[peer.ID]map[string]struct{}
+	total  int // topics of all peers
 }
 
-func newSubscriptions(network string) *subscriptions {
-	return &subscriptions{prefix: topicPrefix(network), news: newsTopic(network), topics: make(map[peer.ID]map[string]struct{})}
+func newSubscriptions(network string, self peer.ID) *subscriptions {
+	return &subscriptions{
+		prefix: topicPrefix(network), own: topicOf(network, self), news: newsTopic(network),
+		topics: make(map[peer.ID]map[string]struct{}),
+	}
 }
 
 // CanSubscribe implements [pubsub.SubscriptionFilter].
@@ -118,7 +126,7 @@ func (s *subscriptions) CanSubscribe(topic string) bool {
 }
 
 // FilterIncomingSubscriptions implements [pubsub.SubscriptionFilter]. It leaves out
-// the subscriptions beyond maxTopics.
+// the subscriptions beyond maxTopics and maxAllTopics.
 func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC_SubOpts) ([]*pb.RPC_SubOpts, error) {
 	held := s.topics[from]
 	if held == nil {
@@ -132,8 +140,13 @@ func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC
 		switch {
 		case !sub.GetSubscribe():
 			delete(held, topic)
-		case known || len(held) < maxTopics:
+			if known {
+				s.total--
+			}
+		case known:
+		case topic == s.own, topic == s.news, len(held) < maxTopics && s.total < maxAllTopics:
 			held[topic] = struct{}{}
+			s.total++
 		default:
 			continue
 		}
@@ -143,4 +156,7 @@ func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC
 }
 
 // forget drops the memory of a peer that is gone.
-func (s *subscriptions) forget(p peer.ID) { delete(s.topics, p) }
+func (s *subscriptions) forget(p peer.ID) {
+	s.total -= len(s.topics[p])
+	delete(s.topics, p)
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"google.golang.org/protobuf/proto"
@@ -23,7 +24,7 @@ func subOpts(on bool, topics ...string) []*pb.RPC_SubOpts {
 func topicNumber(i int) string { return fmt.Sprintf("p2pnode/net/m/%016d", i) }
 
 func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
-	s := newSubscriptions("net")
+	s := newSubscriptions("net", "self")
 	for topic, ok := range map[string]bool{
 		topicNumber(1):                          true,
 		topicNumber(1) + "x":                    false,
@@ -43,7 +44,7 @@ func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
 }
 
 func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
-	s := newSubscriptions("net")
+	s := newSubscriptions("net", "self")
 	keep := func(p peer.ID, subs []*pb.RPC_SubOpts) int {
 		kept, err := s.FilterIncomingSubscriptions(p, subs)
 		if err != nil {
@@ -70,5 +71,48 @@ func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
 	s.forget("greedy")
 	if keep("greedy", subscribe(topicNumber(4000))) != 1 {
 		t.Error("a peer that came back is held to its old subscriptions")
+	}
+}
+
+// Strangers that listen to thousands of topics leave gossipsub with few of them, and do
+// not keep others from listening to this node.
+func TestSubscriptionsOfAllPeersAreBounded(t *testing.T) {
+	const self = peer.ID("0123456789abcdef, this node")
+	s := newSubscriptions("net", self)
+	total := 0
+	for i := range 100 * maxTopics {
+		kept, err := s.FilterIncomingSubscriptions(peer.ID(fmt.Sprint("peer ", i/maxTopics)), subscribe(topicNumber(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(kept)
+	}
+	if total != maxAllTopics || s.total != total {
+		t.Errorf("kept %d subscriptions of a hundred peers and counts %d, want %d", total, s.total, maxAllTopics)
+	}
+	for _, topic := range []string{topicOf("net", self), newsTopic("net")} {
+		if kept, err := s.FilterIncomingSubscriptions("neighbour", subscribe(topic)); len(kept) != 1 || err != nil {
+			t.Errorf("a neighbour cannot listen to %s: %v", topic, err)
+		}
+	}
+	for i := range 100 {
+		s.forget(peer.ID(fmt.Sprint("peer ", i)))
+	}
+	s.forget("neighbour")
+	s.forget("nobody")
+	if s.total != 0 {
+		t.Errorf("%d subscriptions are counted when all are gone", s.total)
+	}
+}
+
+// A peer that changes its subscriptions all the time uses up its allowance.
+func TestSubscriptionsCountAsWork(t *testing.T) {
+	var topics []string
+	for i := range maxTopics {
+		topics = append(topics, topicNumber(i))
+	}
+	once := controlIn(&pubsub.RPC{RPC: pb.RPC{Subscriptions: subscribe(topics...)}})
+	if once > controlBurst || 3*once < controlBurst {
+		t.Errorf("the most subscriptions count as %v bytes: a peer may say them at once, and not again and again", once)
 	}
 }

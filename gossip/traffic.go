@@ -21,6 +21,9 @@ const (
 	askedAtOnce = 256
 	// graftBytes is the weight of a request to join a mesh: this network has none.
 	graftBytes = 4 << 10
+	// subscriptionBytes is what the beginning or end of a subscription counts, beside its
+	// own bytes. A peer says each once when it connects, and then one now and then.
+	subscriptionBytes = 512
 	// Reads of a stream are counted readsAtOnce at a time, each as readBytes: short
 	// messages cost as much as long ones.
 	readsAtOnce, readBytes = 64, 64
@@ -77,7 +80,7 @@ func controlIn(rpc *pubsub.RPC) float64 {
 		bytes -= len(m.GetData())
 	}
 	c := rpc.GetControl()
-	return float64(bytes + graftBytes*(len(c.GetGraft())+len(c.GetPrune())))
+	return float64(bytes + graftBytes*(len(c.GetGraft())+len(c.GetPrune())) + subscriptionBytes*len(rpc.GetSubscriptions()))
 }
 
 // guardedHost is the host that gossipsub uses: it reads nothing from refused peers, and

@@ -10,6 +10,7 @@ func Scenarios() []Scenario {
 		crowd(),
 		models(),
 		control(),
+		topics(),
 		garbage(),
 		exchanges(),
 		answers(),
