@@ -17,9 +17,10 @@ const (
 	// checksAtMost is the same for the checked signatures on what peers pass on about
 	// others: a quarter of a second of work.
 	checksAtMost = 2048
-	// requestsAtMost is the same for edge requests: fifty a second, where an honest
+	// requestsAtMost is the same for edge requests, each of which can make an edge and take it
+	// back, three milliseconds of work with the disk: thirty a second, where an honest
 	// node gets a few.
-	requestsAtMost = 512
+	requestsAtMost = 320
 )
 
 // share limits the work on what peers pass on and ask. If there is too much, the
