@@ -41,6 +41,7 @@ type Entrance struct {
 	knocks    *crowd.Work
 	strangers *crowd.Places[network.Conn]
 	streams   *crowd.Work
+	again     *crowd.Work // introductions after the first
 	shut      *shut
 	step      *doorstep
 }
@@ -93,6 +94,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		knocks:          crowd.NewWork(p.connections+knocksMore, streamWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
+		again:           crowd.NewWork(introducedAgain, streamWindow),
 		shut:            newShut(),
 		step:            newDoorstep(p.connections),
 	}
@@ -233,13 +235,24 @@ func (e *Entrance) opens(p peer.ID) bool {
 	if h == nil || e.wanted(p) {
 		return true
 	}
+	return e.takes(e.streams, *h, p)
+}
+
+// hears reports whether there is time for a peer that introduces itself once more.
+func (e *Entrance) hears(p peer.ID) bool {
+	h := e.host.Load()
+	return h == nil || e.takes(e.again, *h, p)
+}
+
+// takes reports whether there is time for one more thing that a peer wants.
+func (e *Entrance) takes(w *crowd.Work, h host.Host, p peer.ID) bool {
 	var from netip.Addr
-	for _, c := range (*h).Network().ConnsToPeer(p) {
+	for _, c := range h.Network().ConnsToPeer(p) {
 		from = crowd.Of(c.RemoteMultiaddr())
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.streams.Take(from, string(p), 1, time.Now())
+	return w.Take(from, string(p), 1, time.Now())
 }
 
 // blame counts a stream that was refused.
@@ -278,5 +291,9 @@ func (r *resources) OpenStream(p peer.ID, d network.Direction) (network.StreamMa
 		r.entrance.blame(p)
 		return nil, errStreams
 	}
-	return r.ResourceManager.OpenStream(p, d)
+	scope, err := r.ResourceManager.OpenStream(p, d)
+	if err != nil || d != network.DirInbound {
+		return scope, err
+	}
+	return &incoming{scope, p, r.entrance, r.refused}, nil
 }

@@ -15,6 +15,7 @@ func Scenarios() []Scenario {
 		exchanges(),
 		answers(),
 		edges(),
+		heavy(),
 		eclipse(),
 		passports(),
 		listener(),
