@@ -62,16 +62,9 @@ func (g *Gossip) affords(from peer.ID, m *pb.Message) bool {
 	return g.charge(from, reputation.Relayed, 1) && g.share.take(g.share.relayed, g.offenders.from(from), from, 1)
 }
 
-// authored reports whether a peer is the one that publishes on a topic.
-func (g *Gossip) authored(p peer.ID, topic string) bool {
-	g.mu.Lock()
-	name, known := g.topics[p]
-	g.mu.Unlock()
-	if !known {
-		name = topicOf(g.config.Network, p)
-	}
-	return topic == name
-}
+// authored reports whether a peer is the one that publishes on a topic. Gossipsub waits for
+// it, and who holds g.mu may wait for gossipsub, so it takes no lock.
+func (g *Gossip) authored(p peer.ID, topic string) bool { return topic == topicOf(g.config.Network, p) }
 
 // controlIn is the number of bytes of gossipsub's own messages in an RPC.
 func controlIn(rpc *pubsub.RPC) float64 {
