@@ -295,3 +295,30 @@ func TestEntriesAreLeftOutWhenThereIsNoTime(t *testing.T) {
 		}
 	})
 }
+
+// Gossipsub's loop asks what to do with a message, and who follows a peer waits for that loop
+// with the lock held: so the answer must not wait for the lock.
+func TestMessagesAreLookedAtWithoutTheLock(t *testing.T) {
+	n := startNode(t, newKey(t), testConfig())
+	key := newKey(t)
+	author, err := peer.IDFromPrivateKey(key)
+	require.NoError(t, err)
+	data, err := NewSigner(key, "net").Encode(model(1, 0, 0, 0))
+	require.NoError(t, err)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	looked := make(chan error, 2)
+	for _, via := range []peer.ID{author, n.id()} {
+		go func() {
+			looked <- n.inspect(via, &pubsub.RPC{RPC: pb.RPC{Publish: []*pb.Message{posted(author, data)}}})
+		}()
+	}
+	for range 2 {
+		select {
+		case err := <-looked:
+			require.NoError(t, err)
+		case <-time.After(time.Minute):
+			t.Fatal("a message waits for the lock")
+		}
+	}
+}
