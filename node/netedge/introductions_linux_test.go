@@ -2,6 +2,7 @@ package netedge
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
-	"github.com/multiformats/go-varint"
 
 	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
@@ -19,7 +19,7 @@ import (
 // says is an introduction in this many parts, each of eight thousand bytes of empty addresses.
 func says(parts int) []byte {
 	part := bytes.Repeat([]byte{2<<3 | 2, 0}, 4000)
-	return bytes.Repeat(append(varint.ToUvarint(uint64(len(part))), part...), parts)
+	return bytes.Repeat(append(binary.AppendUvarint(nil, uint64(len(part))), part...), parts)
 }
 
 // A node identifies honest peers, and ends with one that says more of itself than it will
