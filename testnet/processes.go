@@ -94,8 +94,10 @@ func (c *Config) processes(ctx context.Context, d *Dataset, seed uint64, m Metho
 	defer func() { err = errors.Join(err, s.close()) }()
 	f.listen = s.listen
 	if c.Daemons.Phones > 0 {
-		const spells = 4 // offline periods of a phone during which no other node may have anything to do
-		f.stallTimeout = max(f.stallTimeout, spells*c.Daemons.away())
+		// For some offline periods of a phone no other node may have anything to do, and who did
+		// not reach a phone asks it again after twenty seconds, when it may be away as well.
+		const spells, missed = 4, 2 * time.Minute
+		f.stallTimeout = max(f.stallTimeout, missed, spells*c.Daemons.away())
 	}
 	daemons := make([]*Daemon, len(f.nodes))
 	f.open = func(i int, dir string) (participant, error) {
