@@ -10,10 +10,15 @@ import (
 // is safe for concurrent use.
 type doorstep struct{ kept chan io.Closer }
 
-// keptFor is how long a connection waits before it is closed, unless others push it out.
-const keptFor = 5 * time.Second
+const (
+	// keptFor is how long a connection waits before it is closed, unless others push it out.
+	keptFor = 5 * time.Second
+	// doorstepPlaces is how many wait at most. A place costs a file and four kilobytes; if
+	// there are fewer places than peers that come again, these push each other out at once.
+	doorstepPlaces = 512
+)
 
-func newDoorstep(places int) *doorstep { return &doorstep{make(chan io.Closer, max(1, places))} }
+func newDoorstep(places int) *doorstep { return &doorstep{make(chan io.Closer, places)} }
 
 // keep closes a connection after a while. When too many wait, it closes the oldest.
 func (d *doorstep) keep(c io.Closer) error {

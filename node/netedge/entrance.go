@@ -75,11 +75,12 @@ const (
 	// say within this time what it is for is closed.
 	streamsMore  = 512
 	streamWindow = 10 * time.Second
-	// knocksMore is how many connections may arrive in each streamWindow, in addition to
-	// as many as the host keeps. Each costs a millisecond of handshakes, even if the peer
-	// is refused once it has said who it is, and three until it is known and has gone
-	// again. Connections from this machine are not counted.
-	knocksMore = 64
+	// knocksMore is how many connections may arrive in each knockWindow, in addition to as
+	// many as the host keeps. Each costs a millisecond of handshakes, even if the peer is
+	// refused once it has said who it is, and three until it is known and has gone again.
+	// Connections from this machine are not counted.
+	knocksMore  = 64
+	knockWindow = 30 * time.Second
 )
 
 // openings is how many streams strangers may open in each streamWindow before they must
@@ -92,11 +93,11 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
-		knocks:          crowd.NewWork(p.connections+knocksMore, streamWindow),
+		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
 		shut:            newShut(),
-		step:            newDoorstep(p.connections),
+		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
 	}
 }
 
@@ -134,13 +135,10 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	defer e.mu.Unlock()
 	e.pass(from)
 	now := time.Now()
-	if e.shut.off(from.Addr(), now) {
+	if e.shut.off(from.Addr(), now) || !from.Addr().IsLoopback() && !e.knocks.Take(from.Addr(), "", 1, now) {
 		if a, ok := c.(*reach.Arrival); ok {
 			a.ClosedBy(e.step.keep)
 		}
-		return false
-	}
-	if !from.Addr().IsLoopback() && !e.knocks.Take(from.Addr(), "", 1, now) {
 		return false
 	}
 	a := &arrival{conn: conn}

@@ -2,11 +2,17 @@ package netedge
 
 import (
 	"fmt"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/discovery/reach"
+	"p2pnode/internal/require"
 )
 
 // openDoor lets everybody in.
@@ -21,6 +27,17 @@ func (k knocking) LocalMultiaddr() multiaddr.Multiaddr  { return k.at }
 func (k knocking) RemoteMultiaddr() multiaddr.Multiaddr { return k.at }
 func (knocking) Close() error                           { return nil }
 
+// greets reports whether a connection is let in, and ends its handshakes.
+func (e *Entrance) greets(c network.ConnMultiaddrs) bool {
+	in := e.InterceptAccept(c)
+	if from, ok := addrPort(c.RemoteMultiaddr()); ok {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.pass(from)
+	}
+	return in
+}
+
 // Many addresses that connect again and again cost no more than so many handshakes, and leave
 // an honest newcomer its part. What comes from this machine is not counted.
 func TestHandshakesAreShared(t *testing.T) {
@@ -29,13 +46,7 @@ func TestHandshakesAreShared(t *testing.T) {
 	knock := func(address string) bool {
 		port++
 		at := multiaddr.StringCast(fmt.Sprintf("/ip4/%s/tcp/%d", address, port%60000+1))
-		in := e.InterceptAccept(knocking{at})
-		if from, ok := addrPort(at); ok { // its handshakes are over
-			e.mu.Lock()
-			e.pass(from)
-			e.mu.Unlock()
-		}
-		return in
+		return e.greets(knocking{at})
 	}
 	const addresses = 256
 	let := 0
@@ -57,3 +68,35 @@ func TestHandshakesAreShared(t *testing.T) {
 		}
 	}
 }
+
+// A connection beyond the share of its address waits on the doorstep: a peer that dials as
+// soon as it is refused comes seldom.
+func TestConnectionsBeyondTheShareWait(t *testing.T) {
+	e := newEntrance(Power{connections: 1}, openDoor{})
+	at := &net.TCPAddr{IP: net.IPv4(64, 1, 0, 1), Port: 1}
+	for in := true; in; {
+		at.Port++
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		conn, err := manet.WrapNetConn(placed{ours, at})
+		require.NoError(t, err)
+		arrival := &reach.Arrival{Conn: conn}
+		in = e.greets(arrival)
+		require.NoError(t, arrival.Close())
+		if closed := ours.SetDeadline(time.Time{}) != nil; closed != in {
+			t.Fatalf("a connection is let in: %v; after its end it is closed: %v", in, closed)
+		}
+	}
+	if at.Port < 1+knocksMore {
+		t.Errorf("%d connections were let in", at.Port-2)
+	}
+}
+
+// placed is a connection from an address.
+type placed struct {
+	net.Conn
+	from net.Addr
+}
+
+func (p placed) LocalAddr() net.Addr  { return p.from }
+func (p placed) RemoteAddr() net.Addr { return p.from }

@@ -20,7 +20,7 @@ const (
 	maxIntroduction = 8<<10 + 256
 	// introducedAgain is how many times peers may say in each streamWindow that something
 	// about them has changed, before they must share.
-	introducedAgain = 16
+	introducedAgain = 4
 )
 
 var errIntroduction = errors.New("node: a peer says too much of itself")
