@@ -54,7 +54,9 @@ type answer struct {
 	rest bytes.Reader // of the message that is being read
 }
 
-// Read implements [io.Reader]. It fails if a message is too long or names too much.
+// Read implements [io.Reader]. It fails if a message is too long or names too much. After
+// one message the stream is closed: kad-dht would keep it as long as the peer is connected,
+// and with it what the peer sends unasked. It opens another one for its next question.
 func (a *answer) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -69,7 +71,11 @@ func (a *answer) Read(p []byte) (int, error) {
 		}
 		a.rest.Reset(message)
 	}
-	return a.rest.Read(p)
+	n, err := a.rest.Read(p)
+	if a.rest.Len() == 0 {
+		_ = a.Close()
+	}
+	return n, err
 }
 
 // next reads one more message, with its length.

@@ -18,6 +18,7 @@ import (
 
 func (said) SetReadDeadline(time.Time) error { return nil }
 func (said) Reset() error                    { return nil }
+func (said) Close() error                    { return nil }
 
 // naming is an answer that names this many nodes, each with this many addresses.
 func naming(t *testing.T, nodes, addrs int) []byte {

@@ -23,6 +23,12 @@ const (
 	// the askers have to share them.
 	tableWork   = 2048
 	tableWindow = 10 * time.Second
+	// answersAtOnce bounds the messages to which answers are made or written. An honest
+	// asker reads, so this takes a moment. While it lasts, an answer holds some two hundred
+	// kilobytes, and another 256 of what the asker sends meanwhile. answerTimeout bounds
+	// how long an asker may leave an answer unread.
+	answersAtOnce = 16
+	answerTimeout = 10 * time.Second
 )
 
 var (
@@ -35,18 +41,27 @@ var (
 type asked struct {
 	host.Host
 
-	mu    sync.Mutex
-	work  *crowd.Work // messages
-	named *crowd.Work // nodes and addresses in answers
+	mu        sync.Mutex
+	work      *crowd.Work // messages
+	named     *crowd.Work // nodes and addresses in answers
+	places    *crowd.Places[*question]
+	answering int // questions being answered, those without a place too
 }
 
 func newAsked(h host.Host) *asked {
-	return &asked{Host: h, work: crowd.NewWork(tableWork, tableWindow), named: crowd.NewWork(namedWork, tableWindow)}
+	return &asked{
+		Host: h, work: crowd.NewWork(tableWork, tableWindow), named: crowd.NewWork(namedWork, tableWindow),
+		places: crowd.NewPlaces[*question](answersAtOnce),
+	}
 }
 
 // SetStreamHandler implements [host.Host].
 func (a *asked) SetStreamHandler(p protocol.ID, handle network.StreamHandler) {
-	a.Host.SetStreamHandler(p, func(s network.Stream) { handle(&question{Stream: s, at: a}) })
+	a.Host.SetStreamHandler(p, func(s network.Stream) {
+		q := &question{Stream: s, at: a}
+		defer a.answered(q)
+		handle(q)
+	})
 }
 
 // take reports whether there is time for this amount of a peer's work.
@@ -56,6 +71,36 @@ func (a *asked) take(w *crowd.Work, c network.Conn, amount int) bool {
 	return w.Take(crowd.Of(c.RemoteMultiaddr()), string(c.RemotePeer()), amount, time.Now())
 }
 
+// answers takes a place for the answer to one more message, and reports whether there is
+// one. If all are taken, the network with the most of them gives one up.
+func (a *asked) answers(q *question) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.answering >= 2*answersAtOnce { // those that gave up their places have not ended yet
+		return false
+	}
+	a.answering++
+	q.answering = true
+	taken := true
+	for _, out := range a.places.Enter(q, crowd.Of(q.Conn().RemoteMultiaddr()), nil) {
+		taken = taken && out != q
+		go out.Reset() // on a goroutine, because it waits for a peer that reads nothing
+	}
+	return taken
+}
+
+// answered gives the place back.
+func (a *asked) answered(q *question) {
+	if !q.answering {
+		return
+	}
+	q.answering = false
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answering--
+	a.places.Leave(q)
+}
+
 // question is a stream of messages that each begin with their length as a varint.
 type question struct {
 	network.Stream
@@ -63,6 +108,8 @@ type question struct {
 	length uint64 // of the message, as far as it was read
 	shift  uint   // bits of length that were read
 	left   uint64 // bytes of the message that were not read
+
+	answering bool // a message was read, and the next is not asked for; used by one goroutine
 }
 
 // Read implements [io.Reader]. It fails if a message is too long, or if there are too
@@ -74,8 +121,12 @@ func (q *question) Read(p []byte) (int, error) {
 	if q.left > 0 {
 		n, err := q.Stream.Read(p[:min(uint64(len(p)), q.left)])
 		q.left -= uint64(n)
+		if q.left == 0 && !q.at.answers(q) {
+			return 0, errAskedMuch
+		}
 		return n, err
 	}
+	q.at.answered(q)
 	n, err := io.ReadFull(q.Stream, p[:1])
 	if n == 0 {
 		return 0, err
@@ -92,4 +143,12 @@ func (q *question) Read(p []byte) (int, error) {
 		q.left, q.length, q.shift = q.length, 0, 0
 	}
 	return n, nil
+}
+
+// Write implements [io.Writer]. It fails if the peer does not read for too long.
+func (q *question) Write(p []byte) (int, error) {
+	if err := q.SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return 0, err
+	}
+	return q.Stream.Write(p)
 }
