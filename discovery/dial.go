@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/multiformats/go-multiaddr"
 )
 
@@ -53,6 +54,10 @@ func comes(h host.Host, id peer.ID) (came <-chan struct{}, stop func()) {
 
 // dial connects to a wanted peer, unless that has happened meanwhile, and remembers
 // how it failed.
+//
+// Anybody can tell the host false addresses of a peer. Libp2p dials eight at a time, so
+// those at which nobody answers take all the time there is, whatever their order. So every
+// second time only the addresses are dialled that worked or were asked for.
 func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 	k.mu.Lock()
 	id := w.info.ID
@@ -60,11 +65,20 @@ func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 	if w.worked != nil {
 		addrs = slices.Insert(addrs, 0, w.worked)
 	}
+	w.dials++
+	again := w.dials%2 == 0
 	k.mu.Unlock()
 	if k.connected(id) {
 		return nil
 	}
-	err := connect(ctx, k.host, peer.AddrInfo{ID: id, Addrs: k.choose(id, addrs)})
+	if addrs = Bound(addrs); again && len(addrs) > 0 {
+		heard := k.host.Peerstore().Addrs(id)
+		k.host.Peerstore().ClearAddrs(id)
+		defer func() { k.host.Peerstore().AddAddrs(id, heard, peerstore.TempAddrTTL) }() // for the next time
+	} else {
+		addrs = k.choose(id, addrs)
+	}
+	err := connect(ctx, k.host, peer.AddrInfo{ID: id, Addrs: addrs})
 	if err != nil && ctx.Err() == nil {
 		k.mu.Lock()
 		w.failed = err
@@ -73,10 +87,9 @@ func (k *Keeper) dial(ctx context.Context, w *wanted) error {
 	return err
 }
 
-// choose returns the addresses to dial a peer at: first addrs, which worked or were asked
-// for, then those that the host has heard from it and others. If there are too many, the
-// host forgets the rest. Otherwise it would dial all of them, and would not reach the
-// right one among thousands of wrong ones.
+// choose returns the addresses to dial a peer at: first addrs, then those that the host has
+// heard from it and others. If there are too many, the host forgets the rest. Otherwise it
+// would dial all of them, and would not reach the right one among thousands of wrong ones.
 func (k *Keeper) choose(id peer.ID, addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	heard := k.host.Peerstore().Addrs(id)
 	chosen := Bound(slices.Concat(addrs, heard))

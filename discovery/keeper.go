@@ -49,11 +49,12 @@ type Keeper struct {
 	wanted map[peer.ID]*wanted
 }
 
-// wanted is one peer of the set. Its first three fields are under Keeper.mu.
+// wanted is one peer of the set. Its first four fields are under Keeper.mu.
 type wanted struct {
 	info   peer.AddrInfo       // replaced as a whole
 	worked multiaddr.Multiaddr // the address that was dialled with success last; nil if none was
 	failed error               // of the last dial; nil while connected
+	dials  int                 // so far
 	// moved receives a value when a connection to the peer came or went, and at
 	// a refresh.
 	moved chan struct{}
@@ -93,8 +94,9 @@ func newKeeper(h host.Host, logger *slog.Logger, name string) *Keeper {
 	}
 }
 
-// Want replaces the set of wanted peers; without addresses a peer is dialled at
-// those the host knows. Connections to peers that are no longer wanted stay
+// Want replaces the set of wanted peers. Their addresses must be ones that strangers cannot
+// have named; those that the host has heard, from whomever, are tried beside them. Without
+// addresses a peer is dialled at those the host knows. Connections to peers that are no longer wanted stay
 // open but lose their protection. It may be called at any time, before and
 // during Run, from any goroutine; it does not block.
 func (k *Keeper) Want(peers []peer.AddrInfo) {
