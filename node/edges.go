@@ -63,10 +63,8 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	if err := h.gossip.Follow(id); err != nil {
 		h.log.Warn("cannot follow a neighbour", "peer", id, "error", err)
 	}
-	old, addrs := h.edges[id], netedge.SortedAddrs(h.host.Peerstore().Addrs(id))
-	if old != nil && len(addrs) == 0 {
-		addrs = old.addrs
-	}
+	old := h.edges[id]
+	addrs := h.whereabouts(id, old)
 	now := &edge{storage.Edge{
 		Peer: id.String(), Weight: e.Weight, Addrs: netedge.AddrStrings(addrs),
 		Known: e.Known, Invited: e.Invited, Since: h.start.Add(e.Since).Unix(),
@@ -82,12 +80,29 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	h.remember(now)
 }
 
-// located stores the addresses of an edge's peer if they were unknown when the edge was
-// made, because the peer had connected to this node and had not named them yet. So a node
-// that is killed before its edges are renewed finds its neighbours again.
+// whereabouts returns the addresses of a peer of which it has said itself that it is there,
+// sorted; else those that are stored with its edge, and only then those that anybody may have
+// named.
+func (h *neighbourhood) whereabouts(id peer.ID, old *edge) []multiaddr.Multiaddr {
+	if said := h.named(id); len(said) > 0 {
+		return netedge.SortedAddrs(said)
+	}
+	if old != nil && len(old.addrs) > 0 {
+		return old.addrs
+	}
+	return netedge.SortedAddrs(h.host.Peerstore().Addrs(id))
+}
+
+// located stores where an edge's peer says that it is. It may have connected to this node
+// and not have said it yet when the edge was made. So a node that is killed before its edges
+// are renewed finds its neighbours again.
 func (h *neighbourhood) located(id peer.ID) {
-	e, addrs := h.edges[id], netedge.SortedAddrs(h.host.Peerstore().Addrs(id))
-	if e == nil || len(e.addrs) > 0 || len(addrs) == 0 {
+	e := h.edges[id]
+	if e == nil {
+		return
+	}
+	addrs := h.whereabouts(id, e)
+	if len(addrs) == 0 || slices.EqualFunc(e.addrs, addrs, multiaddr.Multiaddr.Equal) {
 		return
 	}
 	e.addrs, e.Addrs = addrs, netedge.AddrStrings(addrs)

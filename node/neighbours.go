@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
+	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery"
 	"p2pnode/discovery/members"
@@ -34,7 +35,8 @@ type neighbourhood struct {
 	vector   int                                                // the length of the public vector of a node
 	observe  func(time.Duration, peering.Input, peering.Output) // nil, or a test's recorder
 	private  datadir.Private
-	origins  func() []peer.AddrInfo // the peers to contact if no others are known
+	origins  func() []peer.AddrInfo              // the peers to contact if no others are known
+	named    func(peer.ID) []multiaddr.Multiaddr // the addresses of a peer that it said itself
 	live     func() *datadir.Config
 	host     host.Host
 	store    edgeStore
@@ -186,8 +188,8 @@ func (h *neighbourhood) found(info peer.AddrInfo) {
 		if !h.private.Member(info.ID) {
 			return
 		}
-		if e := h.edges[info.ID]; e != nil {
-			e.addrs = info.Addrs
+		if e := h.edges[info.ID]; e != nil && len(e.addrs) == 0 {
+			e.addrs = info.Addrs // anybody may have named them, so they replace none
 		}
 		// The view keeps what the peer says of itself, with the addresses that the peer
 		// named.

@@ -345,7 +345,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 	}
 	start := time.Now()
 	return &neighbourhood{
-		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, live: n.live.Load, audience: &audience{}, host: h, store: n.store, signer: signer, history: past, log: n.log, diary: n.diary,
+		config: c, vector: publicVector(t), private: n.private, origins: n.bootstrap, named: n.book.Addrs, live: n.live.Load, audience: &audience{}, host: h, store: n.store, signer: signer, history: past, log: n.log, diary: n.diary,
 		observe: n.observePeering,
 		keeper:  discovery.NewKeeper(h, logs.For(n.log, logs.Discovery)),
 		posted:  newMailbox(),

@@ -190,6 +190,17 @@ func (b *Book) Remembered() []peer.AddrInfo {
 	return b.infos(func(a *acquaintance) bool { return !a.added && len(a.addrs) > 0 })
 }
 
+// Addrs returns the addresses of a peer that it said itself, where this node reached it, or
+// that the owner named. What others say of it is not among them.
+func (b *Book) Addrs(id peer.ID) []multiaddr.Multiaddr {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if a := b.known[id]; a != nil {
+		return a.addrs
+	}
+	return nil
+}
+
 // Added lists the peers the owner named.
 func (b *Book) Added() []peer.AddrInfo {
 	return b.infos(func(a *acquaintance) bool { return a.added })
@@ -262,7 +273,8 @@ func (a *acquaintance) record(id peer.ID) storage.Peer {
 	return p
 }
 
-// Save writes the book. The host knows which peers are connected, and at what addresses.
+// Save writes the book. The host knows which peers are connected. It also knows addresses that
+// others have named, so these are not taken over.
 func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
@@ -271,7 +283,6 @@ func (b *Book) Save(h host.Host) {
 	for id, a := range b.known {
 		if h.Network().Connectedness(id) == network.Connected {
 			a.seen, a.misses = now, 0
-			a.learn(h.Peerstore().Addrs(id))
 		}
 		if !a.added && (now.Sub(a.seen) > forgetAfter || a.misses >= maxMisses) {
 			delete(b.known, id)
