@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 )
@@ -19,8 +20,9 @@ const maxUnfollowed = 128
 // author again.
 type author struct {
 	rounds rounds
-	recent []Witness // witnesses of the newest models, the newest first, at most maxRecent
-	turn   uint64    // value of g.turn when the author was last heard
+	recent []Witness     // witnesses of the newest models, the newest first, at most maxRecent
+	turn   uint64        // value of g.turn when the author was last heard
+	stood  time.Duration // the longest time that it was followed, up to when that ended last
 }
 
 // maxRecent is how many models of an author a node remembers, to notice when the author

@@ -27,6 +27,8 @@ type Evidence struct {
 	Author        peer.ID
 	First, Second Witness   // of one round, ordered by their hashes
 	Since         time.Time // when this node learned of it; not sent
+	// Stood is how long this node had followed the author then, in this run; not sent.
+	Stood time.Duration
 }
 
 const (
@@ -101,7 +103,8 @@ func (e *evidence) has(p peer.ID) bool {
 
 // add keeps a checked piece, and reports whether it is the first about its author. If
 // there are too many, authors that this node has never heard make room first, and then
-// those with the oldest evidence.
+// those that it had followed for the shortest time: anybody can become a neighbour for a
+// moment with any number of identities.
 func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,7 +124,7 @@ func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 }
 
 // sorted returns the pieces: first those about authors that this node has heard, each
-// part with the newest first. The caller holds e.mu.
+// part with those first that stood longest, of several the newest. The caller holds e.mu.
 func (e *evidence) sorted() []*proven {
 	return slices.SortedFunc(maps.Values(e.against), func(a, b *proven) int {
 		if a.heard != b.heard {
@@ -130,7 +133,7 @@ func (e *evidence) sorted() []*proven {
 			}
 			return 1
 		}
-		return cmp.Compare(b.turn, a.turn)
+		return cmp.Or(cmp.Compare(b.Stood, a.Stood), cmp.Compare(b.turn, a.turn))
 	})
 }
 
@@ -190,7 +193,7 @@ func (g *Gossip) RememberEvidence(list []Evidence) error {
 		if err != nil {
 			return err
 		}
-		checked.Since = e.Since
+		checked.Since, checked.Stood = e.Since, e.Stood
 		g.evidence.add(checked, g.hasHeard(e.Author))
 	}
 	return nil
@@ -206,7 +209,7 @@ func (g *Gossip) convict(author peer.ID, a, b Witness) {
 
 // believe keeps a checked piece, tells the owner, and disconnects the author.
 func (g *Gossip) believe(piece Evidence, heard bool) {
-	piece.Since = time.Now()
+	piece.Since, piece.Stood = time.Now(), g.stood(piece.Author)
 	if !g.evidence.add(piece, heard) {
 		return
 	}
@@ -221,6 +224,19 @@ func (g *Gossip) hasHeard(p peer.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.heard[p] != nil || g.followOf(p) != nil
+}
+
+// stood returns how long this node has followed an author at a stretch, in this run.
+func (g *Gossip) stood(p peer.ID) (longest time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a := g.heard[p]; a != nil {
+		longest = a.stood
+	}
+	if f := g.followOf(p); f != nil {
+		longest = max(longest, time.Since(f.since))
+	}
+	return longest
 }
 
 // tell returns the witnesses of this node's neighbours that it sends to a peer in an

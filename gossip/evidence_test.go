@@ -224,6 +224,43 @@ func TestEvidenceAboutStrangersPushesNothingOut(t *testing.T) {
 	}
 }
 
+// Identities that become neighbours for a moment, by the hundred, to convict themselves do not
+// push out evidence about one that had stood, either, nor keep it from being passed on, also
+// after a restart, and when the neighbour was given up before.
+func TestEvidenceAboutNeighboursOfAMomentPushesNothingOut(t *testing.T) {
+	n, again := newNode(t), newNode(t)
+	liar := newNode(t)
+	if err := n.Follow(liar.id()); err != nil {
+		t.Fatal(err)
+	}
+	n.served(liar.id(), Witness{Round: 1, Hash: make([]byte, 32)})
+	n.mu.Lock()
+	n.followOf(liar.id()).since = time.Now().Add(-time.Hour)
+	n.mu.Unlock()
+	if err := n.Unfollow(liar.id()); err != nil {
+		t.Fatal(err)
+	}
+	n.believe(twice(t, liar.config.Signer, 7), true)
+	for range maxEvidence + 10 {
+		n.believe(twice(t, NewSigner(newKey(t), "net"), 1), true)
+	}
+	if err := again.RememberEvidence(n.Evidence()); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*node{n, again} {
+		if list := n.Evidence(); len(list) != maxEvidence || !n.evidence.has(liar.id()) {
+			t.Errorf("%d pieces, the one that matters among them: %v", len(list), n.evidence.has(liar.id()))
+		}
+	}
+	if list := n.evidence.carried(); list[0].Author != liar.id() {
+		t.Errorf("the first piece that is carried is about %s", list[0].Author)
+	}
+	again.believe(twice(t, NewSigner(newKey(t), "net"), 1), true)
+	if !again.evidence.has(liar.id()) {
+		t.Error("after a restart it is pushed out")
+	}
+}
+
 // Evidence survives a restart.
 func TestEvidenceIsGivenBack(t *testing.T) {
 	n, again := newNode(t), newNode(t)

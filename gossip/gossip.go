@@ -143,6 +143,7 @@ type follow struct {
 	id    learner.ID
 	topic *pubsub.Topic
 	leave pubsub.RelayCancelFunc
+	since time.Time
 
 	arrived uint64 // the newest round that was put into the inbox
 	holds   uint64 // the newest round of this node that the peer says it has
@@ -256,7 +257,7 @@ func (g *Gossip) Follow(p peer.ID) error {
 	if err != nil {
 		return fmt.Errorf("gossip: follow %s: %w", p, errors.Join(err, topic.Close()))
 	}
-	g.follows[name] = &follow{peer: p, id: ID(p), topic: topic, leave: leave}
+	g.follows[name] = &follow{peer: p, id: ID(p), topic: topic, leave: leave, since: time.Now()}
 	g.topics[p] = name
 	return nil
 }
@@ -270,6 +271,9 @@ func (g *Gossip) Unfollow(p peer.ID) error {
 	f, ok := g.follows[name]
 	if !ok {
 		return nil
+	}
+	if a := g.heard[p]; a != nil {
+		a.stood = max(a.stood, time.Since(f.since))
 	}
 	delete(g.follows, name)
 	delete(g.topics, p)
