@@ -71,7 +71,7 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	}, addrs}
 	h.edges[id] = now
 	if old == nil {
-		h.diary.Tell(api.Event{Kind: api.EventMet, Text: "neighbour met", Peer: now.Peer, Weight: now.Weight})
+		h.diary.Sparsely(api.Event{Kind: api.EventMet, Text: "neighbour met", Peer: now.Peer, Weight: now.Weight})
 	}
 	if old != nil && old.Weight == now.Weight && old.Known == now.Known &&
 		slices.EqualFunc(netedge.SortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
@@ -124,7 +124,7 @@ func (h *neighbourhood) drop(d peering.Drop) {
 	if err != nil {
 		return
 	}
-	h.diary.Tell(api.Event{Kind: api.EventLeft, Text: "neighbour left", Peer: id.String(), Reason: d.Reason})
+	h.diary.Sparsely(api.Event{Kind: api.EventLeft, Text: "neighbour left", Peer: id.String(), Reason: d.Reason})
 	delete(h.edges, id)
 	if err := h.gossip.Unfollow(id); err != nil {
 		h.log.Error("cannot stop following a peer", "peer", id, "error", err)

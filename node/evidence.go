@@ -59,7 +59,7 @@ func (n *Node) tellEvidence(e gossip.Evidence) {
 	if e.Author == n.self {
 		event.Kind, event.Text = api.EventWarning, "another copy of this directory has run: peers that have the proof take nothing more of this node"
 	}
-	n.diary.Tell(event)
+	n.diary.Sparsely(event)
 }
 
 // twoModels says what evidence shows.

@@ -83,7 +83,7 @@ func grounds(h reputation.Held) string {
 
 // tellRefused tells the owner that a peer is turned away.
 func (n *Node) tellRefused(h reputation.Held) {
-	n.diary.Tell(api.Event{
+	n.diary.Sparsely(api.Event{
 		Kind: api.EventRefused, Text: fmt.Sprintf("peer turned away for %v minutes; p2pnode peers --why shows for how long still", reputation.Refusal.Minutes()),
 		Peer: h.Peer.String(), Reason: grounds(h),
 	})

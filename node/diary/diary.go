@@ -28,11 +28,12 @@ type Diary struct {
 
 	mu       sync.Mutex
 	gathered map[api.EventKind]*gatherer
+	sparse   map[string]*sparse // by the text
 }
 
 // New begins a diary. Its event IDs begin at the present time in milliseconds.
 func New(log *slog.Logger) *Diary {
-	return &Diary{log: log, run: uint64(time.Now().UnixMilli()), ring: ring.New[api.Event](size), gathered: make(map[api.EventKind]*gatherer)}
+	return &Diary{log: log, run: uint64(time.Now().UnixMilli()), ring: ring.New[api.Event](size), gathered: make(map[api.EventKind]*gatherer), sparse: make(map[string]*sparse)}
 }
 
 // Tell adds an event and logs it; an event that the owner may have to look at is logged

@@ -3,6 +3,7 @@ package diary_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -157,6 +158,42 @@ func TestManyAreToldTogether(t *testing.T) {
 		synctest.Wait()
 		if list := kept(t, d, 0); len(list) != 4 {
 			t.Errorf("events %+v; want each once", list)
+		}
+	})
+}
+
+// What strangers can make happen is told a number of times, and then counted, so that it
+// pushes out nothing else.
+func TestStrangersCannotFillTheDiary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := quiet()
+		d.Tell(api.Event{Kind: api.EventWarning, Text: "something is wrong"})
+		for range 100000 {
+			d.Sparsely(api.Event{Kind: api.EventMet, Text: "neighbour met", Peer: "a stranger"})
+			time.Sleep(30 * time.Millisecond) // for fifty minutes
+		}
+		d.Sparsely(api.Event{Kind: api.EventLeft, Text: "neighbour left", Peer: "another one"})
+		d.Close()
+		list := kept(t, d, 0)
+		if list[0].Kind != api.EventWarning || list[len(list)-2].Kind != api.EventLeft {
+			t.Errorf("the first event is %+v, the last but one %+v", list[0], list[len(list)-2])
+		}
+		told, more := 0, 0
+		for _, e := range list {
+			var n int
+			switch _, err := fmt.Sscanf(e.Text, "neighbour met: %d times more", &n); {
+			case err == nil && e.Kind == api.EventMet && e.Peer == "":
+				more += n
+			case e.Kind == api.EventMet:
+				told++
+			}
+		}
+		if told+more != 100000 || told > 140 {
+			t.Errorf("%d events are told and %d counted, of 100000", told, more)
+		}
+		time.Sleep(time.Hour)
+		if again := kept(t, d, 0); len(again) != len(list) {
+			t.Errorf("%d events, then %d; want each count once", len(list), len(again))
 		}
 	})
 }

@@ -48,6 +48,9 @@ func (d *Diary) Close() {
 	for _, g := range d.gathered {
 		d.flush(g)
 	}
+	for text, s := range d.sparse {
+		d.flushMore(s, text)
+	}
 }
 
 func (d *Diary) gatherer(kind api.EventKind) *gatherer {

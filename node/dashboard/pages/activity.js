@@ -66,8 +66,8 @@ function text(e) {
   switch (e.kind) {
     case 'released': if (e.times) return `${count(e.times)} of them, rounds ${e.first} to ${e.round}; they cost ${share(e.share)} of the budget`;
       return `round ${e.round}; it cost ${share(e.share || 0)} of the budget`;
-    case 'met': return `${short(e.peer)} learns with you now`;
-    case 'left': return [`${short(e.peer)} does so no more`, e.reason].filter(Boolean).join(': ');
+    case 'met': if (e.peer) return `${short(e.peer)} learns with you now`; break; // without a peer it is a count
+    case 'left': if (e.peer) return [`${short(e.peer)} does so no more`, e.reason].filter(Boolean).join(': '); break;
     case 'fitted': return `with ${plural(e.records || 0, 'record')}: ${findings[e.verdict] || 'there is nothing to compare yet'}`;
     case 'imported': return [`${plural(e.records || 0, 'record')} stored`, e.replaced && `${count(e.replaced)} replaced`, e.same && `${count(e.same)} the same`].filter(Boolean).join(', ');
     case 'rejected': return Object.entries(e.rejected || {}).map(([reason, n]) => `${count(n)}: ${reason}`).join(', ') || e.text;
