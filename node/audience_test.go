@@ -159,8 +159,8 @@ func TestAgesFollowTheClockOfTheRun(t *testing.T) {
 	t.Parallel()
 	n := testNode(t, lineTask(), nil, nil)
 	peers := []string{testNode(t, lineTask(), nil, nil).self.String(), testNode(t, lineTask(), nil, nil).self.String()}
-	require.NoError(t, n.store.SaveEdge(storage.Edge{Peer: peers[0], Weight: 1, Since: time.Now().Add(9 * time.Hour).Unix()}))
-	require.NoError(t, n.store.SaveEdge(storage.Edge{Peer: peers[1], Weight: 1, Since: time.Now().Add(-2 * time.Hour).Unix()}))
+	require.NoError(t, n.store.SaveEdges(nil, storage.Edge{Peer: peers[0], Weight: 1, Since: time.Now().Add(9 * time.Hour).Unix()}))
+	require.NoError(t, n.store.SaveEdges(nil, storage.Edge{Peer: peers[1], Weight: 1, Since: time.Now().Add(-2 * time.Hour).Unix()}))
 	start(t, n)
 	waitForAddrs(t, n)
 	hood := n.session.hood

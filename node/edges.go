@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
@@ -113,8 +115,53 @@ func (h *neighbourhood) located(id peer.ID) {
 // survives a restart.
 func (h *neighbourhood) remember(e *edge) {
 	h.stayConnected()
-	if err := h.store.SaveEdge(e.Edge); err != nil {
-		h.log.Error("cannot remember an edge", "peer", e.Peer, "error", err)
+	if id, err := peer.Decode(e.Peer); err == nil {
+		h.change(id)
+	}
+}
+
+// edgesEvery is the shortest time between two writes of edges. Strangers can make and end
+// many edges, and each write waits for the disk.
+const edgesEvery = time.Second
+
+// change notes that the edge to a peer has changed, and stores it unless others were stored
+// a moment ago.
+func (h *neighbourhood) change(id peer.ID) {
+	h.unsaved[id] = true
+	if h.now() >= h.saveAt() {
+		h.save()
+	}
+}
+
+// saveAt is the time at which changed edges will be stored.
+func (h *neighbourhood) saveAt() time.Duration {
+	if len(h.unsaved) == 0 {
+		return never
+	}
+	return h.saved + edgesEvery
+}
+
+// never is later than anything.
+const never = time.Duration(math.MaxInt64)
+
+// save stores the changed edges.
+func (h *neighbourhood) save() {
+	if len(h.unsaved) == 0 {
+		return
+	}
+	var gone []string
+	var edges []storage.Edge
+	for id := range h.unsaved {
+		if e := h.edges[id]; e != nil {
+			edges = append(edges, e.Edge)
+		} else {
+			gone = append(gone, id.String())
+		}
+	}
+	clear(h.unsaved)
+	h.saved = h.now()
+	if err := h.store.SaveEdges(gone, edges...); err != nil {
+		h.log.Error("cannot remember the neighbours", "error", err)
 	}
 }
 
@@ -129,9 +176,7 @@ func (h *neighbourhood) drop(d peering.Drop) {
 	if err := h.gossip.Unfollow(id); err != nil {
 		h.log.Error("cannot stop following a peer", "peer", id, "error", err)
 	}
-	if err := h.store.DeleteEdge(id.String()); err != nil {
-		h.log.Error("cannot forget an edge", "peer", id, "error", err)
-	}
+	h.change(id)
 	h.stayConnected()
 }
 

@@ -52,7 +52,7 @@ func fakePeer(t *testing.T, n *Node, answer func(context.Context) gossip.EdgeRep
 func remembers(t *testing.T, n *Node, p peer.AddrInfo) {
 	t.Helper()
 	edge := storage.Edge{Peer: p.ID.String(), Weight: 1, Addrs: netedge.AddrStrings(p.Addrs)}
-	if err := n.store.SaveEdge(edge); err != nil {
+	if err := n.store.SaveEdges(nil, edge); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -20,7 +20,7 @@ func TestOthersDoNotMoveANeighbour(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
 	friend, newcomer := randomPeer(t), randomPeer(t)
 	right := someAddr()
-	if err := n.store.SaveEdge(storage.Edge{Peer: friend.String(), Weight: 1, Addrs: []string{right[0].String()}}); err != nil {
+	if err := n.store.SaveEdges(nil, storage.Edge{Peer: friend.String(), Weight: 1, Addrs: []string{right[0].String()}}); err != nil {
 		t.Fatal(err)
 	}
 	s := attachedSession(t, n)

@@ -57,7 +57,9 @@ type neighbourhood struct {
 	now     func() time.Duration // the machine's clock; replaced only in tests
 	start   time.Time            // the zero of that clock
 	next    time.Duration        // the time of the machine's next tick
-	edges   map[peer.ID]*edge    // the edges as they are stored
+	edges   map[peer.ID]*edge    // the edges as they are stored, or will be
+	unsaved map[peer.ID]bool     // peers whose edges have changed and are not stored yet
+	saved   time.Duration        // the time at which edges were stored last
 	list    *members.Signed      // the list of members that the machine knows
 	calling sync.WaitGroup       // requests under way
 }
@@ -66,8 +68,7 @@ type neighbourhood struct {
 // knows of records.
 type edgeStore interface {
 	Edges() ([]storage.Edge, error)
-	SaveEdge(storage.Edge) error
-	DeleteEdge(peer string) error
+	SaveEdges(gone []string, edges ...storage.Edge) error
 	Peers() ([]storage.Peer, error)
 }
 
@@ -129,6 +130,7 @@ func (h *neighbourhood) recall(edges []storage.Edge) error {
 func (h *neighbourhood) run(ctx context.Context) error {
 	defer h.watch()()
 	defer h.calling.Wait()
+	defer h.save()
 	defer h.posted.close(ctx)
 	h.checkMembers(ctx, true)
 	h.posted.empty(ctx)
@@ -144,9 +146,13 @@ func (h *neighbourhood) run(ctx context.Context) error {
 		case <-h.posted.news:
 			h.posted.empty(ctx)
 		case <-timer.C:
-			h.step(ctx, peering.Tick{})
+			if h.now() >= h.saveAt() {
+				h.save()
+			} else {
+				h.step(ctx, peering.Tick{})
+			}
 		}
-		timer.Reset(h.next - h.now())
+		timer.Reset(min(h.next, h.saveAt()) - h.now())
 	}
 }
 

@@ -354,5 +354,7 @@ func newNeighbourhood(n *Node, h host.Host, past *history, signer *gossip.Signer
 		now:     func() time.Duration { return time.Since(start) },
 		start:   start,
 		edges:   make(map[peer.ID]*edge),
+		unsaved: make(map[peer.ID]bool),
+		saved:   -edgesEvery,
 	}
 }

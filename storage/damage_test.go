@@ -59,7 +59,7 @@ func paidStore(t *testing.T) (path string) {
 	require.NoError(t, unprotect(l, 3))
 	_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(1, 9)), 60), full(10), today)
 	require.NoError(t, err)
-	require.NoError(t, s.SaveEdge(Edge{Peer: "a", Weight: 1}))
+	require.NoError(t, s.SaveEdges(nil, Edge{Peer: "a", Weight: 1}))
 	require.NoError(t, s.SavePeers(Peer{ID: "a"}, Peer{ID: "b"}))
 	require.NoError(t, s.PutMeta("task", "abc"))
 	pay(t, l, 4, m, 1, 2)

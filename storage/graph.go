@@ -22,24 +22,26 @@ type Edge struct {
 	Since   int64 `json:"since,omitempty"`   // Unix seconds; 0: not noted by earlier versions
 }
 
-// SaveEdge stores the edge to e.Peer in place of an earlier one.
-func (s *Store) SaveEdge(e Edge) error {
+// SaveEdges forgets the edges to the peers in gone and stores edges, each in place of an
+// earlier one to the same peer, in one transaction. It is no error if there is no edge to
+// forget.
+func (s *Store) SaveEdges(gone []string, edges ...Edge) error {
 	err := s.update(func(tx *bbolt.Tx) error {
-		return putJSON(tx.Bucket(bucketEdges), e.Peer, e)
+		b := tx.Bucket(bucketEdges)
+		for _, peer := range gone {
+			if err := b.Delete([]byte(peer)); err != nil {
+				return err
+			}
+		}
+		for _, e := range edges {
+			if err := putJSON(b, e.Peer, e); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("storage: save edge: %w", err)
-	}
-	return nil
-}
-
-// DeleteEdge forgets the edge to peer. It is no error if there is none.
-func (s *Store) DeleteEdge(peer string) error {
-	err := s.update(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketEdges).Delete([]byte(peer))
-	})
-	if err != nil {
-		return fmt.Errorf("storage: delete edge: %w", err)
+		return fmt.Errorf("storage: save edges: %w", err)
 	}
 	return nil
 }

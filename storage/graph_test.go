@@ -13,23 +13,23 @@ func TestEdges(t *testing.T) {
 	s, _ := open(t, newPath(t))
 	a := Edge{Peer: "a", Weight: 0.5, Addrs: []string{"/ip4/127.0.0.1/tcp/1"}}
 	b := Edge{Peer: "b", Weight: 1}
-	require.NoError(t, s.SaveEdge(b))
-	require.NoError(t, s.SaveEdge(Edge{Peer: "a", Weight: 9}))
-	require.NoError(t, s.SaveEdge(Edge{Peer: "c", Weight: 2}))
-	require.NoError(t, s.SaveEdge(a))
-	require.NoError(t, s.DeleteEdge("c"))
-	require.NoError(t, s.DeleteEdge("never there"))
+	require.NoError(t, s.SaveEdges(nil, b))
+	require.NoError(t, s.SaveEdges(nil, Edge{Peer: "a", Weight: 9}))
+	require.NoError(t, s.SaveEdges(nil, Edge{Peer: "c", Weight: 2}))
+	require.NoError(t, s.SaveEdges(nil, a))
+	require.NoError(t, s.SaveEdges([]string{"c"}))
+	require.NoError(t, s.SaveEdges([]string{"never there"}))
 	s, _ = reopen(t, s)
 	edges, err := s.Edges()
 	require.NoError(t, err)
 	if want := []Edge{a, b}; !reflect.DeepEqual(edges, want) {
 		t.Fatalf("edges are %+v, want %+v", edges, want)
 	}
-	if err := s.SaveEdge(Edge{Weight: 1}); err == nil {
-		t.Error("SaveEdge took an edge to nobody")
+	if err := s.SaveEdges(nil, Edge{Weight: 1}); err == nil {
+		t.Error("SaveEdges took an edge to nobody")
 	}
-	if err := s.SaveEdge(Edge{Peer: "d", Weight: math.NaN()}); err == nil {
-		t.Error("SaveEdge took a weight that is no number")
+	if err := s.SaveEdges(nil, Edge{Peer: "d", Weight: math.NaN()}); err == nil {
+		t.Error("SaveEdges took a weight that is no number")
 	}
 }
 

@@ -197,7 +197,7 @@ func TestFailedWritePoisons(t *testing.T) {
 		}},
 		{"edge", func(s *Store, l *Ledger) error {
 			s.db.MaxSize = 1
-			return s.SaveEdge(Edge{Peer: "a", Weight: 1, Addrs: []string{strings.Repeat("a", 1<<20)}})
+			return s.SaveEdges(nil, Edge{Peer: "a", Weight: 1, Addrs: []string{strings.Repeat("a", 1<<20)}})
 		}},
 		{"deletion", func(s *Store, l *Ledger) error { // of the bytes: the slot is marked
 			require.NoError(t, firstError(s.AppendRecords(many[:1], full(100), today)))
@@ -229,7 +229,7 @@ func TestFailedWritePoisons(t *testing.T) {
 			_, err := payFor(l, 3, m, []privacy.Cohort{1})
 			for name, err := range map[string]error{
 				"pay": err, "ReleaseUnprotected": unprotect(l, 3), "Commit": commitRound(l, 1), "CommitPublic": l.CommitPublic(3, nil, nil), "SaveState": l.SaveState(nil),
-				"Retire": l.Retire(3), "Contradict": l.Contradict(9), "Verify": firstError(l.Verify()), "SaveEdge": s.SaveEdge(Edge{Peer: "a", Weight: 1}),
+				"Retire": l.Retire(3), "Contradict": l.Contradict(9), "Verify": firstError(l.Verify()), "SaveEdges": s.SaveEdges(nil, Edge{Peer: "a", Weight: 1}),
 				"AppendRecords": firstError(s.AppendRecords(many[:1], full(10), today)), "DeleteRecord": s.DeleteRecord(1),
 			} {
 				if !errors.Is(err, ErrPoisoned) {
@@ -272,7 +272,7 @@ func TestRefusalsDoNotPoison(t *testing.T) {
 	pay(t, l, 1, gaussian(t, 10), 1)
 	for name, err := range map[string]error{
 		"a deletion of nothing": s.DeleteRecord(7),
-		"an edge to nobody":     s.SaveEdge(Edge{Weight: 1}),
+		"an edge to nobody":     s.SaveEdges(nil, Edge{Weight: 1}),
 		"an old round":          unprotect(l, 1),
 		"an unpaid round":       commitRound(l, 2),
 		"an old public round":   l.CommitPublic(1, nil, nil),
