@@ -44,7 +44,7 @@ var imports = map[string][]string{
 	"p2pnode/node/api":                {"discovery/reach", "learner", "privacy", "storage"},
 	"p2pnode/node/datadir":            {"csvfile", "discovery/members", "discovery/reach", "gossip", "internal/durable", "learner", "node/api", "node/summing", "node/ticket", "privacy", "storage"},
 	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "gossip", "internal/crowd", "learner", "node/api", "node/datadir", "node/summing", "storage"},
-	"p2pnode/node/summing":            {"discovery", "gossip", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
+	"p2pnode/node/summing":            {"discovery", "gossip", "internal/crowd", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
 	"p2pnode/node/diary":              {"internal/ring", "node/api"},
 	"p2pnode/node/logs":               {"internal/ring", "node/api"},
 	"p2pnode/node/dashboard":          {},

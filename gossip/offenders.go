@@ -106,6 +106,10 @@ func (o *offenders) Add(p peer.ID) bool {
 // Refuses reports whether a peer is refused for what it did.
 func (g *Gossip) Refuses(p peer.ID) bool { return g.offenders.struck(p) }
 
+// AddressOf returns the address from which a peer is connected; not valid without a
+// connection.
+func (g *Gossip) AddressOf(p peer.ID) netip.Addr { return g.offenders.from(p) }
+
 // Unanswered counts a stream that a peer opened and for which the host had no place.
 func (g *Gossip) Unanswered(p peer.ID) { g.charge(p, reputation.Streams, unansweredStreams) }
 

@@ -2,6 +2,7 @@ package summing
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -91,14 +92,26 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check fun
 	return true
 }
 
-// load waits for a free slot and fetches a blob; it returns nil if nobody had it.
-func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error) []byte {
+// turn waits for its turn to fetch from peers. Members do not wait for others.
+func (m *member) turn(from []peer.ID) (over func(), taken bool) {
+	if len(from) == 1 && !slices.Contains(m.part.peers, from[0]) {
+		return m.uploads.take(m.ctx, m.desk.gossip.AddressOf(from[0]))
+	}
 	select {
 	case m.slots <- struct{}{}:
+		return func() { <-m.slots }, true
 	case <-m.ctx.Done():
+		return nil, false
+	}
+}
+
+// load waits for its turn and fetches a blob; it returns nil if nobody had it.
+func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error) []byte {
+	over, taken := m.turn(from)
+	if !taken {
 		return nil
 	}
-	defer func() { <-m.slots }()
+	defer over()
 	ctx, cancel := context.WithTimeout(m.ctx, fetchTimeout)
 	defer cancel()
 	content, err := m.desk.gossip.Fetch(ctx, name, size, from, check)

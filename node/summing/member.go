@@ -39,9 +39,11 @@ const (
 	// many are sent to it at a time.
 	letters    = 1024
 	deliverers = 4
-	// fetches is how many uploads and messages are fetched at a time. Each must arrive
-	// within fetchTimeout; otherwise the part that has arrived is lost.
+	// fetches is how many uploads are fetched at a time, and how many messages of members.
+	// Each must arrive within fetchTimeout; otherwise the part that has arrived is lost.
+	// Anybody can offer uploads: waits is how many of them wait for their turn.
 	fetches      = 32
+	waits        = 256
 	fetchTimeout = time.Minute
 	// keptMessages is how many messages that are too long for a call are served.
 	keptMessages = 64
@@ -58,7 +60,8 @@ type member struct {
 	self    int
 	inbox   chan sums.Input
 	queues  []queue         // one for each member
-	slots   chan struct{}   // one value for each fetch under way
+	uploads *turns          // to fetch what others offer
+	slots   chan struct{}   // one value for each fetch from members that is under way
 	life    context.Context // ends when the desk stops working for the sum
 	ctx     context.Context // of the run; it ends together with life or earlier
 	running sync.WaitGroup
@@ -86,7 +89,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	}
 	m := &member{
 		desk: d, part: p, options: o, self: slices.Index(s.Committee.Members, d.self),
-		inbox: make(chan sums.Input, inputs), slots: make(chan struct{}, fetches),
+		inbox: make(chan sums.Input, inputs), uploads: newTurns(fetches, waits), slots: make(chan struct{}, fetches),
 		fetching: make(map[gossip.BlobName]bool), visiting: make(map[peer.ID]bool), held: make(map[sums.Digest]bool),
 	}
 	if m.self < 0 {
