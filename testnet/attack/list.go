@@ -14,6 +14,7 @@ func Scenarios() []Scenario {
 		garbage(),
 		exchanges(),
 		answers(),
+		unread(),
 		edges(),
 		heavy(),
 		eclipse(),
