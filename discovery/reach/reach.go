@@ -95,9 +95,9 @@ func New(c Config) (*Reach, error) {
 	return r, nil
 }
 
-// Options returns the options that the host needs. They include its
-// [libp2p.AddrsFactory], of which a host has only one.
-func (r *Reach) Options() []libp2p.Option {
+// Options returns the options that the host needs, with the patience of its connections over
+// TCP. They include its [libp2p.AddrsFactory], of which a host has only one.
+func (r *Reach) Options(p Patience) []libp2p.Option {
 	options := []libp2p.Option{
 		libp2p.ListenAddrStrings(r.config.Listen...),
 		libp2p.AddrsFactory(r.announce),
@@ -110,12 +110,12 @@ func (r *Reach) Options() []libp2p.Option {
 	}
 	if r.local {
 		return append(options,
-			libp2p.Transport(newLocalTransport),
+			libp2p.Transport(patiently(p, newLocalTransport)),
 			libp2p.DisableRelay(),
 			libp2p.DisableIdentifyAddressDiscovery())
 	}
 	options = append(options,
-		libp2p.Transport(newPortTransport),
+		libp2p.Transport(patiently(p, newPortTransport)),
 		libp2p.DisableIdentifyAddressDiscovery(), r.observe(),
 		libp2p.EnableRelay(),
 		libp2p.EnableAutoRelayWithPeerSource(r.relays,

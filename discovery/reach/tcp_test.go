@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/host"
@@ -37,7 +38,7 @@ func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
 		return nil, nil, err
 	}
 	r.local = !wide
-	h, err := libp2p.New(append(r.Options(), libp2p.DisableMetrics(),
+	h, err := libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}), libp2p.DisableMetrics(),
 		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
 	return h, r, err
 }

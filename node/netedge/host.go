@@ -57,11 +57,11 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(), m.options()),
+	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(reach.Patience{Silence: p.silence, Answer: p.answer}), m.options()),
 		libp2p.Identity(key),
 		libp2p.Peerstore(known),
 		libp2p.Security(noise.ID, noise.New),
-		libp2p.Muxer(yamux.ID, introductions{p.muxer()}),
+		libp2p.Muxer(yamux.ID, introductions{p.muxer(max(p.silence, p.hung)), p.muxer(p.silence)}),
 		libp2p.ResourceManager(&resources{limits, entrance, &m.refused}),
 		libp2p.ConnectionManager(conns),
 		libp2p.ConnectionGater(entrance),

@@ -27,11 +27,18 @@ var errIntroduction = errors.New("node: a peer says too much of itself")
 
 // introductions is a multiplexer on whose streams a peer that is asked who it is cannot
 // answer without end.
-type introductions struct{ network.Multiplexer }
+type introductions struct {
+	tcp   network.Multiplexer // of connections that the system watches
+	other network.Multiplexer
+}
 
 // NewConn implements [network.Multiplexer].
 func (m introductions) NewConn(c net.Conn, server bool, scope network.PeerScope) (network.MuxedConn, error) {
-	conn, err := m.Multiplexer.NewConn(c, server, scope)
+	chosen := m.other
+	if _, watched := c.RemoteAddr().(*net.TCPAddr); watched {
+		chosen = m.tcp
+	}
+	conn, err := chosen.NewConn(c, server, scope)
 	if err != nil {
 		return nil, err
 	}

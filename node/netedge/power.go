@@ -11,13 +11,17 @@ import (
 // Power says how often a node acts while it has nothing to send, and how many connections
 // it keeps.
 type Power struct {
-	// silence is how long a connection may be silent before one of its ends sends a ping,
-	// and answer is how long the reply may take: a peer that vanished is noticed after
-	// both. The end that has waited longer sends the ping, and any arriving bytes count
-	// as a sign of life. So an idle connection costs one small exchange in each silence.
+	// silence is how long a connection may be silent before one of its ends asks the other
+	// for a sign of life, and answer is how long the reply may take: a peer that vanished
+	// is noticed after both.
 	silence, answer time.Duration
-	Heartbeat       time.Duration // how often gossipsub does its regular work
-	Look            time.Duration // how often the neighbours are checked while nothing happens
+	// hung is how long a connection over TCP may be silent before Yamux sends a ping, if
+	// that is longer than silence. That a peer has vanished the system has noticed by then
+	// ([reach.Patience]), but not that its program hangs, or that something on the way
+	// answers for it.
+	hung      time.Duration
+	Heartbeat time.Duration // how often gossipsub does its regular work
+	Look      time.Duration // how often the neighbours are checked while nothing happens
 	// Renew is the age at which the node asks for an edge again, which repairs an edge
 	// that only one end knows. It is also the longest time between two exchanges.
 	Renew time.Duration
@@ -36,7 +40,7 @@ const spareFor = 10 * time.Second
 // PowerOf returns the power that a configuration asks for, in a graph of this degree.
 func PowerOf(c *datadir.Config, degree int) Power {
 	p := Power{
-		silence: 6 * time.Second, answer: 6 * time.Second,
+		silence: 6 * time.Second, answer: 6 * time.Second, hung: time.Minute,
 		Heartbeat: 2 * time.Second, Look: 5 * time.Second, Renew: time.Minute,
 		connections: 2*degree + 12, spare: 8,
 	}
@@ -63,12 +67,14 @@ func (p Power) Serving(others int) Power {
 	return p
 }
 
-// muxer returns a Yamux that notices dead peers by itself. Its pings are frames, while
-// each ping of the ping protocol takes a stream. It hardly measures the round trip time,
-// by default twice a minute, because that only matters for windows that no model fills.
-func (p Power) muxer() *yamux.Transport {
+// muxer returns a Yamux that asks for a sign of life after this silence. Its pings are
+// frames, while each ping of the ping protocol takes a stream. The end that has waited
+// longer sends the ping, and any arriving bytes count as a sign of life. It hardly measures
+// the round trip time, by default twice a minute, because that only matters for windows that
+// no model fills.
+func (p Power) muxer(silence time.Duration) *yamux.Transport {
 	m := *yamux.DefaultTransport
-	m.KeepAliveInterval, m.ConnectionWriteTimeout = p.silence, p.answer
+	m.KeepAliveInterval, m.ConnectionWriteTimeout = silence, p.answer
 	m.MeasureRTTInterval = time.Hour
 	return &m
 }

@@ -64,7 +64,8 @@ func (w *wire) carry(to io.WriteCloser, from io.ReadCloser) {
 	}
 }
 
-// A peer that vanishes without a word is noticed by the transport alone.
+// A peer that vanishes without a word is noticed by the multiplexer, even if something on
+// the way answers the system's questions.
 func TestAVanishedPeerIsNoticed(t *testing.T) {
 	t.Parallel()
 	impatient := Power{silence: 500 * time.Millisecond, answer: 500 * time.Millisecond, connections: 8, spare: 4}
