@@ -40,19 +40,21 @@ const (
 	manyLiars, mostHarm  = 0.3, 0.002
 )
 
+// Every kind of liar is met on firstSeeds. Where those leave open whether the mean harm is
+// below its limit, it is met on allSeeds, and judged by them.
+const firstSeeds, allSeeds = 5, 25
+
 // liesUnder measures bar 5 for a learner, without noise and at (1, 1e-6).
 func liesUnder(ctx context.Context, o *Options, name string) ([]Bar, error) {
 	var bars []Bar
 	for _, open := range []bool{true, false} {
 		l := lesson{learner: name, open: open, people: 100}
-		var rooms []*classroom
+		rooms, err := l.classrooms(nil, o.several(1, firstSeeds))
+		if err != nil {
+			return nil, err
+		}
 		var calm honestErrors
-		for seed := range uint64(o.several(1, 5)) {
-			n, err := l.classroom(1 + seed)
-			if err != nil {
-				return nil, err
-			}
-			rooms = append(rooms, n)
+		for _, n := range rooms {
 			calm.alone, calm.plain = append(calm.alone, n.alone...), append(calm.plain, n.plain...)
 		}
 		o.Say(fmt.Sprintf("%s: error %.4f alone, %.4f without liars", l.name(), stat.Mean(calm.alone, nil), stat.Mean(calm.plain, nil)))
@@ -60,7 +62,13 @@ func liesUnder(ctx context.Context, o *Options, name string) ([]Bar, error) {
 			if o.Quick && !kind.quick {
 				continue
 			}
-			got, err := l.underLiars(ctx, rooms, kind)
+			got, undecided, err := l.underLiars(ctx, rooms[:o.several(1, firstSeeds)], kind)
+			if err == nil && undecided && !o.Quick {
+				o.Say(fmt.Sprintf("%s, %s: more people", l.name(), kind.name))
+				if rooms, err = l.classrooms(rooms, allSeeds); err == nil {
+					got, _, err = l.underLiars(ctx, rooms, kind)
+				}
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -101,21 +109,35 @@ func (l *lesson) task() *learner.Task {
 	return t
 }
 
-// underLiars measures one kind of liar.
-func (l *lesson) underLiars(ctx context.Context, rooms []*classroom, kind kindOfLie) ([]Bar, error) {
+// classrooms adds those of further seeds to rooms until there are n.
+func (l *lesson) classrooms(rooms []*classroom, n int) ([]*classroom, error) {
+	for len(rooms) < n {
+		room, err := l.classroom(uint64(len(rooms) + 1))
+		if err != nil {
+			return rooms, err
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, nil
+}
+
+// underLiars measures one kind of liar, and reports whether the people are too few to say
+// whether it does more harm than it may.
+func (l *lesson) underLiars(ctx context.Context, rooms []*classroom, kind kindOfLie) (bars []Bar, undecided bool, err error) {
 	some, err := pooled(ctx, rooms, kind, someLiars)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	many, err := pooled(ctx, rooms, kind, manyLiars)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	about := fmt.Sprintf("%s, %s", l.name(), kind.name)
+	lower, upper := many.harm()
 	return []Bar{
 		atLeast("5 models: gain left with 10 % liars, "+about, some.left(), leastLeft, ""),
-		AtMost("5 models: harm against alone with 30 % liars, "+about, many.upper(), mostHarm, ""),
-	}, nil
+		AtMost("5 models: harm against alone with 30 % liars, "+about, upper, mostHarm, ""),
+	}, lower <= mostHarm && mostHarm < upper, nil
 }
 
 // honestErrors are the errors of the honest people, all lists in the same order.
@@ -127,11 +149,12 @@ func (e *honestErrors) left() float64 {
 	return (alone - stat.Mean(e.with, nil)) / (alone - stat.Mean(e.plain, nil))
 }
 
-// upper is the upper end of the 95 % interval of the mean harm.
-func (e *honestErrors) upper() float64 {
+// harm is the 95 % interval of the mean harm.
+func (e *honestErrors) harm() (lower, upper float64) {
 	harm := floats.SubTo(make([]float64, len(e.with)), e.with, e.alone)
 	mean, std := stat.MeanStdDev(harm, nil)
-	return mean + 1.96*std/math.Sqrt(float64(len(harm)))
+	half := 1.96 * std / math.Sqrt(float64(len(harm)))
+	return mean - half, mean + half
 }
 
 // pooled returns the honest people of all seeds, with this share of liars of a kind.

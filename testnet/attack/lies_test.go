@@ -24,7 +24,7 @@ func (l *lesson) hold(t *testing.T) {
 		if kind.name != "border" {
 			continue
 		}
-		bars, err := l.underLiars(t.Context(), []*classroom{n}, kind)
+		bars, _, err := l.underLiars(t.Context(), []*classroom{n}, kind)
 		if err != nil {
 			t.Fatal(err)
 		}
