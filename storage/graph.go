@@ -54,6 +54,8 @@ type Peer struct {
 	ID       string   `json:"id"`
 	Addrs    []string `json:"addrs"`
 	LastSeen int64    `json:"last_seen"` // Unix seconds; 0: never
+	// FirstSeen is since when it has been remembered, in Unix seconds; 0: not noted.
+	FirstSeen int64 `json:"first_seen,omitempty"`
 	// Added says that the owner added it. It is kept until she removes it.
 	Added bool `json:"added,omitempty"`
 	// Failures counts the dials in a row that this peer did not answer while others did.

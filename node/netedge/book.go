@@ -26,8 +26,10 @@ import (
 
 const (
 	// maxMet bounds the peers that are remembered because the node met them. That many
-	// are enough to find the network again.
-	maxMet = 256
+	// are enough to find the network again. Half of them, maxStood, are those that were met
+	// again for the longest time, so that a crowd of new ones does not push them out.
+	maxMet   = 256
+	maxStood = maxMet / 2
 	// maxAdded bounds the peers that the owner adds, because the node keeps a connection
 	// to each.
 	maxAdded = 64
@@ -58,6 +60,7 @@ type Book struct {
 type acquaintance struct {
 	worked multiaddr.Multiaddr // where this node reached the peer in this run; nil if it has not
 	addrs  []multiaddr.Multiaddr
+	first  time.Time // when it was seen for the first time
 	seen   time.Time // zero: never
 	added  bool
 	misses int
@@ -78,7 +81,10 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 		}
 		a := &acquaintance{addrs: discovery.Bound(info.Addrs), added: p.Added, misses: p.Failures}
 		if p.LastSeen > 0 {
-			a.seen = time.Unix(p.LastSeen, 0)
+			a.first, a.seen = time.Unix(p.LastSeen, 0), time.Unix(p.LastSeen, 0)
+		}
+		if p.FirstSeen > 0 {
+			a.first = time.Unix(p.FirstSeen, 0)
 		}
 		b.known[info.ID] = a
 	}
@@ -142,7 +148,7 @@ func (b *Book) met(e event.EvtPeerIdentificationCompleted) {
 		a = &acquaintance{}
 		b.known[e.Peer] = a
 	}
-	a.seen, a.misses = time.Now(), 0
+	a.meet(time.Now())
 	if e.Conn.Stat().Direction == network.DirOutbound {
 		a.worked = e.Conn.RemoteMultiaddr()
 	}
@@ -161,11 +167,29 @@ func (a *acquaintance) learn(addrs []multiaddr.Multiaddr) {
 	a.addrs = discovery.Bound(addrs)
 }
 
-// makeRoom forgets the peers that were not seen for the longest time, if the node has met
-// too many to remember one more. The caller holds b.mu.
+// meet notes that a peer is there.
+func (a *acquaintance) meet(now time.Time) {
+	if a.first.IsZero() {
+		a.first = now
+	}
+	a.seen, a.misses = now, 0
+}
+
+// stood is how long after the first time a peer was seen again.
+func (a *acquaintance) stood() time.Duration { return a.seen.Sub(a.first) }
+
+// makeRoom forgets peers if the node has met too many to remember one more: those that
+// were not seen for the longest time, except those that stood longest. The caller holds
+// b.mu.
 func (b *Book) makeRoom() {
 	met := b.sorted(func(a *acquaintance) bool { return !a.added })
-	for _, id := range met[min(len(met), maxMet-1):] {
+	if len(met) < maxMet {
+		return
+	}
+	stood := slices.Clone(met)
+	slices.SortStableFunc(stood, func(x, y peer.ID) int { return cmp.Compare(b.known[y].stood(), b.known[x].stood()) })
+	others := slices.DeleteFunc(met, func(id peer.ID) bool { return slices.Contains(stood[:maxStood], id) })
+	for _, id := range others[maxMet-1-maxStood:] {
 		delete(b.known, id)
 	}
 }
@@ -268,7 +292,7 @@ func (b *Book) Remove(id peer.ID) error {
 func (a *acquaintance) record(id peer.ID) storage.Peer {
 	p := storage.Peer{ID: id.String(), Addrs: AddrStrings(a.addrs), Added: a.added, Failures: a.misses}
 	if !a.seen.IsZero() {
-		p.LastSeen = a.seen.Unix()
+		p.FirstSeen, p.LastSeen = a.first.Unix(), a.seen.Unix()
 	}
 	return p
 }
@@ -282,7 +306,7 @@ func (b *Book) Save(h host.Host) {
 	var gone []string
 	for id, a := range b.known {
 		if h.Network().Connectedness(id) == network.Connected {
-			a.seen, a.misses = now, 0
+			a.meet(now)
 		}
 		if !a.added && (now.Sub(a.seen) > forgetAfter || a.misses >= maxMisses) {
 			delete(b.known, id)

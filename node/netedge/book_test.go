@@ -159,6 +159,41 @@ func TestTheBookIsBounded(t *testing.T) {
 	}
 }
 
+// A crowd of peers that the node has never seen before does not push out those that it has
+// known for long, over restarts too.
+func TestWhoHasStoodIsRemembered(t *testing.T) {
+	b := newBook(t)
+	start := time.Now().Add(-24 * time.Hour)
+	enter := func(b *Book, id peer.ID, first, again time.Time) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.makeRoom()
+		b.known[id] = &acquaintance{}
+		b.known[id].meet(first)
+		b.known[id].meet(again)
+	}
+	old := make(map[peer.ID]bool)
+	for range maxStood {
+		id := randomPeer(t)
+		old[id] = true
+		enter(b, id, start, start.Add(time.Hour))
+	}
+	b.Save(silentHost(t))
+	b = reopen(t, b.store)
+	for i := range 2 * maxMet {
+		now := start.Add(2*time.Hour + time.Duration(i)*time.Second)
+		enter(b, peer.ID(fmt.Sprint(i)), now, now)
+	}
+	if len(b.known) != maxMet {
+		t.Errorf("%d are remembered", len(b.known))
+	}
+	for id := range old {
+		if b.known[id] == nil {
+			t.Fatal("a peer known for long was pushed out")
+		}
+	}
+}
+
 func TestAddressesThatWorkedComeFirst(t *testing.T) {
 	worked := multiaddr.StringCast("/ip4/192.0.2.9/tcp/9")
 	a := &acquaintance{worked: worked}
