@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
 
+	"p2pnode/internal/crowd"
 	"p2pnode/internal/require"
 )
 
@@ -111,4 +115,69 @@ func FuzzReadFile(f *testing.F) {
 			t.Fatalf("got %d bytes", len(data))
 		}
 	})
+}
+
+// caller is the connection of a visit.
+type caller struct {
+	network.Conn
+	from string
+}
+
+func (c caller) RemoteMultiaddr() multiaddr.Multiaddr {
+	return multiaddr.StringCast("/ip4/" + c.from + "/tcp/1")
+}
+
+// visit is a stream that somebody reads slowly.
+type visit struct {
+	network.Stream
+	from  caller
+	reset chan struct{}
+}
+
+func newVisit(from string) *visit {
+	return &visit{from: caller{from: from}, reset: make(chan struct{})}
+}
+
+func (v *visit) Conn() network.Conn { return v.from }
+
+func (v *visit) Reset() error {
+	close(v.reset)
+	return nil
+}
+
+// A few addresses that read files slowly do not keep newcomers from them, and those behind one
+// address do not push each other out.
+func TestSlowReadersLeaveNewcomersAPlace(t *testing.T) {
+	q := fileQuota()
+	e := &server{ctx: t.Context(), visitors: visitors{quota: q, peers: make(map[peer.ID]*visits)}, places: crowd.NewPlaces[network.Stream](q.streams)}
+	var crowded []*visit
+	for i := range q.streams {
+		v := newVisit(fmt.Sprintf("198.51.100.%d", i/2+1))
+		crowded = append(crowded, v)
+		if entered, _ := e.enter(peer.ID(fmt.Sprint(i/2)), v); !entered {
+			t.Fatalf("there is no place for stream %d", i)
+		}
+	}
+	if entered, blame := e.enter("crowd", newVisit("198.51.100.1")); entered || blame {
+		t.Errorf("one more of the crowd: entered %v, blamed %v", entered, blame)
+	}
+	newcomer := newVisit("192.0.2.1")
+	if entered, _ := e.enter("newcomer", newcomer); !entered {
+		t.Error("there is no place for a newcomer")
+	}
+	lost := func() (n int) {
+		for _, v := range crowded {
+			select {
+			case <-v.reset:
+				n++
+			default:
+			}
+		}
+		return n
+	}
+	require.Eventually(t, "one of the crowd gives its place up", func() bool { return lost() == 1 })
+	e.leave("newcomer", newcomer)
+	if n := e.visitors.streams; n != q.streams {
+		t.Errorf("%d requests are counted, want %d", n, q.streams)
+	}
 }

@@ -3,6 +3,7 @@ package gossip
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"p2pnode/gossip/reputation"
+	"p2pnode/internal/crowd"
 )
 
 // server answers the requests of one protocol, each on a goroutine of the host.
@@ -26,12 +28,14 @@ type server struct {
 	mu       sync.Mutex // also orders serving.Add before serving.Wait
 	serving  sync.WaitGroup
 	visitors visitors
+	places   *crowd.Places[network.Stream]
 }
 
 // start takes requests. The fields above ctx are set.
 func (e *server) start(ctx context.Context, q quota) {
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	e.visitors = visitors{quota: q, peers: make(map[peer.ID]*visits)}
+	e.places = crowd.NewPlaces[network.Stream](q.streams)
 	e.gossip.host.SetStreamHandler(e.protocol, e.handle)
 }
 
@@ -44,23 +48,41 @@ func (e *server) shut() {
 	e.serving.Wait()
 }
 
-// enter reports whether there is a place for one more request of the peer and, if not,
-// whether the peer is to blame.
-func (e *server) enter(from peer.ID) (entered, blame bool) {
+// enter reports whether there is a place for one more request of a peer and, if not,
+// whether the peer is to blame. If all places are taken, the network with the most of them
+// gives one up to others, but not to its own.
+func (e *server) enter(from peer.ID, s network.Stream) (entered, blame bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
 		return false, false
 	}
-	if entered, blame = e.visitors.enter(from, time.Now()); entered {
-		e.serving.Add(1)
+	if entered, blame = e.visitors.enter(from, time.Now()); !entered {
+		return false, blame
 	}
-	return entered, blame
+	at := cameFrom(s)
+	for _, out := range e.places.Enter(s, at, nil) {
+		if out != s && crowd.OneCustomer(cameFrom(out), at) {
+			e.places.Leave(s)
+			e.places.Enter(out, at, nil)
+			out = s
+		}
+		if out == s {
+			e.visitors.leave(from)
+			return false, false
+		}
+		go out.Reset() // on a goroutine, because it waits for a peer that may read nothing
+	}
+	e.serving.Add(1)
+	return true, false
 }
 
-func (e *server) leave(from peer.ID) {
+func cameFrom(s network.Stream) netip.Addr { return crowd.Of(s.Conn().RemoteMultiaddr()) }
+
+func (e *server) leave(from peer.ID, s network.Stream) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.places.Leave(s)
 	e.visitors.leave(from)
 	e.serving.Done()
 }
@@ -78,14 +100,14 @@ func (e *server) handle(s network.Stream) {
 		_ = s.Reset()
 		return
 	}
-	if entered, blame := e.enter(from); !entered {
+	if entered, blame := e.enter(from, s); !entered {
 		if blame {
 			e.gossip.charge(from, reputation.Streams, 1)
 		}
 		_ = s.Reset()
 		return
 	}
-	defer e.leave(from)
+	defer e.leave(from, s)
 	ctx, cancel := context.WithTimeout(e.ctx, e.timeout)
 	defer cancel()
 	defer bound(ctx, s)()

@@ -13,7 +13,7 @@ const (
 
 // quota bounds what visitors may ask of a server.
 type quota struct {
-	streams      int   // requests answered at the same time
+	streams      int   // places for requests that are answered at the same time
 	peerStreams  int   // those of one peer: one that asks and says nothing holds its place until the timeout
 	peerRequests int   // of one peer in requestWindow
 	bytes        int64 // sent to all in requestWindow before no request is taken any more; 0: no bound
@@ -66,7 +66,8 @@ func (u *usage) look(now time.Time) {
 }
 
 // enter takes a place for one more request of the peer. It reports whether there was
-// one and, if not, whether the peer is to blame.
+// one and, if not, whether the peer is to blame. There are as many again for requests that
+// have lost their places to others and have not ended yet.
 func (v *visitors) enter(from peer.ID, now time.Time) (entered, blame bool) {
 	p, q := v.of(from), v.quota
 	p.look(now)
@@ -74,7 +75,7 @@ func (v *visitors) enter(from peer.ID, now time.Time) (entered, blame bool) {
 	switch {
 	case p.streams >= q.peerStreams, p.count >= q.peerRequests:
 		return false, q.modest
-	case v.streams >= q.streams, q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
+	case v.streams >= 2*q.streams, q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
 		return false, false
 	}
 	v.streams++
