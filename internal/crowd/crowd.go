@@ -117,6 +117,9 @@ func (p *Places[K]) Has(k K) bool {
 	return has
 }
 
+// Most is how many places there are.
+func (p *Places[K]) Most() int { return p.most }
+
 // Len is how many places are taken.
 func (p *Places[K]) Len() int { return len(p.holders) }
 

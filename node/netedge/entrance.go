@@ -44,6 +44,11 @@ type Entrance struct {
 	again     *crowd.Work // introductions after the first
 	shut      *shut
 	step      *doorstep
+
+	holding sync.Mutex // guards held and slow
+	held    *crowd.Places[*incoming]
+	open    int // streams with a place, and those that have lost it and have not ended
+	slow    *crowd.Places[*peerConn]
 }
 
 // Judge remembers what peers did. Its methods are called from many goroutines at once,
@@ -98,6 +103,8 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		again:           crowd.NewWork(introducedAgain, streamWindow),
 		shut:            newShut(),
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
+		held:            crowd.NewPlaces[*incoming](heldAtOnce + p.served),
+		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
 	}
 }
 
@@ -244,13 +251,18 @@ func (e *Entrance) hears(p peer.ID) bool {
 
 // takes reports whether there is time for one more thing that a peer wants.
 func (e *Entrance) takes(w *crowd.Work, h host.Host, p peer.ID) bool {
-	var from netip.Addr
-	for _, c := range h.Network().ConnsToPeer(p) {
-		from = crowd.Of(c.RemoteMultiaddr())
-	}
+	from := addressOf(h, p)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return w.Take(from, string(p), 1, time.Now())
+}
+
+// addressOf returns the address from which a connected peer comes.
+func addressOf(h host.Host, p peer.ID) (from netip.Addr) {
+	for _, c := range h.Network().ConnsToPeer(p) {
+		from = crowd.Of(c.RemoteMultiaddr())
+	}
+	return from
 }
 
 // blame counts a stream that was refused.
@@ -282,16 +294,25 @@ type resources struct {
 
 var errStreams = errors.New("node: strangers have opened too many streams")
 
-// OpenStream implements [network.ResourceManager].
+// OpenStream implements [network.ResourceManager]. Nothing is read from a peer of which a
+// stream was refused for a moment, so that it cannot open many more.
 func (r *resources) OpenStream(p peer.ID, d network.Direction) (network.StreamManagementScope, error) {
 	if d == network.DirInbound && !r.entrance.opens(p) {
 		r.refused.BlockStream(p, d)
 		r.entrance.blame(p)
+		time.Sleep(pause)
 		return nil, errStreams
 	}
 	scope, err := r.ResourceManager.OpenStream(p, d)
 	if err != nil || d != network.DirInbound {
 		return scope, err
 	}
-	return &incoming{scope, p, r.entrance, r.refused}, nil
+	s := &incoming{StreamManagementScope: scope, from: p, entrance: r.entrance, refused: r.refused}
+	if !r.entrance.holds(s) {
+		r.refused.BlockStream(p, d)
+		s.Done()
+		time.Sleep(pause)
+		return nil, errStreams
+	}
+	return s, nil
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -146,4 +149,99 @@ func TestStreamsAreShared(t *testing.T) {
 	other := newCaller(t, "127.0.20.1")
 	require.NoError(t, mayConnect(t, other, h))
 	require.NoError(t, ask(other))
+}
+
+// A peer that keeps streams open takes no place from others.
+func TestOpenStreamsAreShared(t *testing.T) {
+	h, _ := newGuarded(t, ordinary())
+	var ends sync.Map // of streams: closed when the node ends one
+	h.SetStreamHandler("/test", func(s network.Stream) {
+		ended := make(chan struct{})
+		ends.Store(s.Conn().RemotePeer().String()+s.ID(), ended)
+		_, _ = s.Write([]byte{1})
+		_, _ = s.Read(make([]byte, 1))
+		close(ended)
+		_ = s.Reset()
+	})
+	open := func(from host.Host) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		s, err := from.NewStream(ctx, h.ID(), protocol.ID("/test"))
+		if err != nil {
+			return err
+		}
+		require.NoError(t, s.SetDeadline(time.Now().Add(20*time.Second)))
+		_, err = s.Read(make([]byte, 1))
+		return err
+	}
+	honest, flood := newCaller(t, "127.1.20.1"), newCaller(t, "127.2.9.1")
+	require.NoError(t, mayConnect(t, honest, h))
+	require.NoError(t, mayConnect(t, flood, h))
+	require.NoError(t, open(honest))
+	for range heldAtOnce + 20 {
+		_ = open(flood)
+	}
+	require.NoError(t, open(honest))
+	stays := func(who host.Host) (n int) {
+		ends.Range(func(name, ended any) bool {
+			select {
+			case <-ended.(chan struct{}):
+			default:
+				if strings.HasPrefix(name.(string), who.ID().String()) {
+					n++
+				}
+			}
+			return true
+		})
+		return n
+	}
+	if n := stays(honest); n != 2 {
+		t.Errorf("%d streams of the honest peer are open", n)
+	}
+	require.Eventually(t, "the crowd gives places up", func() bool { return stays(flood) <= heldAtOnce-2 })
+}
+
+// A peer that offers one unknown protocol after another is not answered for long; an honest
+// one may try some.
+func TestUnknownProtocolsAreNotOfferedForLong(t *testing.T) {
+	h, _ := newGuarded(t, ordinary())
+	h.SetStreamHandler("/test", func(s network.Stream) { _ = s.Close() })
+	peer := newCaller(t, "127.0.9.1")
+	require.NoError(t, mayConnect(t, peer, h))
+	offers := func(n int) error {
+		s, err := peer.Network().NewStream(t.Context(), h.ID())
+		require.NoError(t, err)
+		defer s.Reset()
+		require.NoError(t, s.SetDeadline(time.Now().Add(20*time.Second)))
+		const header = "\x13/multistream/1.0.0\n"
+		_, err = s.Write([]byte(header + strings.Repeat("\x02x\n", n) + "\x06/test\n"))
+		require.NoError(t, err)
+		_, err = io.ReadFull(s, make([]byte, len(header)+n*len(declined)+len("\x06/test\n")))
+		return err
+	}
+	require.NoError(t, offers(maxOffers))
+	if offers(maxOffers+1) == nil {
+		t.Error("the protocol after many is taken")
+	}
+}
+
+// Streams that last, those of gossipsub and through relays, take no places.
+func TestStreamsThatLastTakeNoPlaces(t *testing.T) {
+	for name, want := range map[protocol.ID]bool{"/meshsub/1.2.0": false, "/libp2p/circuit/relay/0.2.0/hop": false, "/test": true} {
+		h, _ := newGuarded(t, ordinary())
+		placed := make(chan bool)
+		h.SetStreamHandler(name, func(s network.Stream) {
+			placed <- s.Scope().(*incoming).counted.Load()
+			_ = s.Close()
+		})
+		peer := newCaller(t, "127.0.9.1")
+		require.NoError(t, mayConnect(t, peer, h))
+		s, err := peer.NewStream(t.Context(), h.ID(), name)
+		require.NoError(t, err)
+		_, err = s.Write([]byte{1})
+		require.NoError(t, err)
+		if got := <-placed; got != want {
+			t.Errorf("%s: has a place: %v", name, got)
+		}
+	}
 }

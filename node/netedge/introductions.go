@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/libp2p/go-libp2p/core/network"
-	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 )
 
@@ -28,8 +26,9 @@ var errIntroduction = errors.New("node: a peer says too much of itself")
 // introductions is a multiplexer on whose streams a peer that is asked who it is cannot
 // answer without end.
 type introductions struct {
-	tcp   network.Multiplexer // of connections that the system watches
-	other network.Multiplexer
+	tcp      network.Multiplexer // of connections that the system watches
+	other    network.Multiplexer
+	entrance *Entrance
 }
 
 // NewConn implements [network.Multiplexer].
@@ -38,14 +37,29 @@ func (m introductions) NewConn(c net.Conn, server bool, scope network.PeerScope)
 	if _, watched := c.RemoteAddr().(*net.TCPAddr); watched {
 		chosen = m.tcp
 	}
-	conn, err := chosen.NewConn(c, server, scope)
+	under := m.entrance.peerConn(c, scope.Peer())
+	conn, err := chosen.NewConn(under, server, scope)
 	if err != nil {
 		return nil, err
 	}
-	return introduced{conn}, nil
+	return introduced{conn, under}, nil
 }
 
-type introduced struct{ network.MuxedConn }
+type introduced struct {
+	network.MuxedConn
+	under *peerConn
+}
+
+// AcceptStream implements [network.MuxedConn]. Libp2p calls it once it has decided what to
+// do with the stream before.
+func (c introduced) AcceptStream() (network.MuxedStream, error) {
+	c.under.accepts()
+	s, err := c.MuxedConn.AcceptStream()
+	if err != nil {
+		return nil, err
+	}
+	return &offered{MuxedStream: s, left: maxOffers}, nil
+}
 
 // OpenStream implements [network.MuxedConn].
 func (c introduced) OpenStream(ctx context.Context) (network.MuxedStream, error) {
@@ -90,21 +104,4 @@ func (s *introduction) Read(p []byte) (int, error) {
 	n, err := s.MuxedStream.Read(p[:min(len(p), s.left)])
 	s.left -= n
 	return n, err
-}
-
-// incoming is the scope of a stream that a peer has opened.
-type incoming struct {
-	network.StreamManagementScope
-	from     peer.ID
-	entrance *Entrance
-	refused  *refused
-}
-
-// SetProtocol implements [network.StreamManagementScope].
-func (s *incoming) SetProtocol(name protocol.ID) error {
-	if name == identify.IDPush && !s.entrance.hears(s.from) {
-		s.refused.BlockStream(s.from, network.DirInbound)
-		return errIntroduction
-	}
-	return s.StreamManagementScope.SetProtocol(name)
 }

@@ -28,6 +28,7 @@ type Power struct {
 	// connections is how many connections there may be. Beyond that, connections to peers
 	// other than neighbours are closed until spare are left.
 	connections, spare int
+	served             int // how many others connect at once because this node serves them
 }
 
 // highWater bounds the connections of one address, and of a node that answers for
@@ -64,6 +65,7 @@ func (p Power) Serving(others int) Power {
 	others = min(others, mostAtOnce)
 	p.connections += others
 	p.spare += others / 2
+	p.served += others
 	return p
 }
 

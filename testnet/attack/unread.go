@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/multiformats/go-multiaddr"
@@ -15,7 +17,7 @@ import (
 func unread() Scenario {
 	return Scenario{
 		Name: "unread", Daemons: true,
-		About: "asks the victim's hash table for whom it knows and reads no answer, on two streams of each of 256 identities, which fill them with more questions",
+		About: "asks the victim's hash table for whom it knows and reads no answer, on 2, 6 or 60 streams of each of 256 identities, which fill them with more questions; every fourth offers unknown protocols instead",
 		Run:   onField(plain, flooded("unread answers", 256, askInVain)),
 	}
 }
@@ -24,8 +26,9 @@ func unread() Scenario {
 // fit into a stream, and then fills the other direction of the stream. Before, it announces
 // itself at as many addresses as are kept, so that the answers are long.
 func askInVain(ctx context.Context, i int, s *stranger) {
-	const addresses, streams, enough, window = 16, 2, 8, 200 << 10
+	const addresses, enough, window = 16, 8, 255 << 10
 	const hold = 15 * time.Second
+	streams := []int{2, 6, 60, 6}[i%4]
 	victim, table := s.field.victim(), tableProtocol(s.field.network)
 	sum := sha256.Sum256([]byte("p2pnode/" + s.field.network))
 	key := append([]byte{0x12, 0x20}, sum[:]...) // in the form of a SHA-256 multihash
@@ -36,7 +39,11 @@ func askInVain(ctx context.Context, i int, s *stranger) {
 	const getProviders = 3
 	question := framed(bytesField(numberField(nil, 1, getProviders), 2, key))
 	long := framed(bytesField(numberField(nil, 1, getProviders), 2, make([]byte, 8<<10)))
-	questions := append(bytes.Repeat(question, enough), bytes.Repeat(long, window/len(long))...)
+	begin := framed([]byte("/multistream/1.0.0\n"))
+	text := slices.Concat(begin, framed([]byte(string(table)+"\n")), bytes.Repeat(question, enough), bytes.Repeat(long, window/len(long)))
+	if i%4 == 3 {
+		text = slices.Concat(begin, bytes.Repeat(framed([]byte("x\n")), window/4))
+	}
 	for ctx.Err() == nil {
 		if s.meet(ctx, victim) != nil {
 			return
@@ -44,15 +51,21 @@ func askInVain(ctx context.Context, i int, s *stranger) {
 		if announced, err := s.say(ctx, victim, table, framed(provide(key, s.ID(), addrs))); err == nil {
 			_ = announced.Close()
 		}
+		var asking sync.WaitGroup
 		for range streams {
-			stream, err := s.say(ctx, victim, table, question)
-			if err != nil {
-				break
-			}
-			_ = stream.SetWriteDeadline(time.Now().Add(time.Second))
-			_, _ = stream.Write(questions)
+			asking.Go(func() {
+				stream, err := s.Network().NewStream(ctx, victim.id)
+				if err != nil {
+					return
+				}
+				_ = stream.SetWriteDeadline(time.Now().Add(5 * time.Second))
+				_, _ = stream.Write(text[:min(len(text), window)])
+				_ = rest(ctx, hold)
+				_ = stream.Reset()
+			})
 		}
-		if rest(ctx, hold) != nil {
+		asking.Wait()
+		if rest(ctx, refused) != nil {
 			return
 		}
 	}

@@ -1,0 +1,137 @@
+package netedge
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
+)
+
+const (
+	// heldAtOnce is how many streams strangers may keep open at once. Yamux takes 256 KiB from
+	// a peer on each, whether anybody reads them or not.
+	heldAtOnce = 48
+	// pause is how long a peer of which a stream was refused must wait.
+	pause = time.Second
+	// maxOffers is how many protocols that this node does not know a peer may offer on a stream.
+	maxOffers = 16
+	// farewell is how long it may take to tell a peer that a stream has ended.
+	farewell = time.Second
+)
+
+var errOffers = errors.New("node: a peer offers many unknown protocols")
+
+// offered is a stream that a peer has opened. It says what for, and may try several protocols
+// until this node knows one. One goroutine writes at a time.
+type offered struct {
+	network.MuxedStream
+	left int // protocols that may still be declined
+}
+
+// declined is what is written to a peer whose protocol is not known: "na" and its length.
+const declined = "\x03na\n"
+
+// Write implements [network.MuxedStream].
+func (s *offered) Write(p []byte) (int, error) {
+	if string(p) == declined {
+		if s.left--; s.left < 0 {
+			_ = s.Reset()
+			return 0, errOffers
+		}
+	}
+	return s.MuxedStream.Write(p)
+}
+
+// incoming is the scope of a stream that a peer has opened.
+type incoming struct {
+	network.StreamManagementScope
+	from     peer.ID
+	entrance *Entrance
+	refused  *refused
+	counted  atomic.Bool // it has a place, or had one and has not ended
+	lost     atomic.Bool // its place
+}
+
+// lasts reports whether streams of a protocol last, and are read all the time. Of gossipsub's a
+// peer has one; those through relays are bounded by the relay (discovery/reach).
+func lasts(name protocol.ID) bool {
+	return strings.HasPrefix(string(name), "/meshsub/") || strings.HasPrefix(string(name), "/libp2p/circuit/")
+}
+
+// SetProtocol implements [network.StreamManagementScope].
+func (s *incoming) SetProtocol(name protocol.ID) error {
+	if s.lost.Load() {
+		return errStreams
+	}
+	if name == identify.IDPush && !s.entrance.hears(s.from) {
+		s.refused.BlockStream(s.from, network.DirInbound)
+		return errIntroduction
+	}
+	if lasts(name) {
+		s.entrance.letGo(s)
+	}
+	return s.StreamManagementScope.SetProtocol(name)
+}
+
+// Done implements [network.ResourceScopeSpan].
+func (s *incoming) Done() {
+	s.entrance.letGo(s)
+	s.StreamManagementScope.Done()
+}
+
+// holds gives a place to a stream, and reports whether there is one. If all are taken, the
+// network with the most of them gives one up.
+func (e *Entrance) holds(s *incoming) bool {
+	h := e.host.Load()
+	if h == nil || e.wanted(s.from) {
+		return true
+	}
+	from := addressOf(*h, s.from)
+	e.holding.Lock()
+	defer e.holding.Unlock()
+	if e.open >= 2*e.held.Most() { // those that lost their places have not ended yet
+		return false
+	}
+	e.open++
+	s.counted.Store(true)
+	stays := true
+	for _, out := range e.held.Enter(s, from, nil) {
+		stays = stays && out != s
+		out.lost.Store(true)
+		if out != s {
+			go e.end(out) // on a goroutine, because it waits for a peer that may read nothing
+		}
+	}
+	return stays
+}
+
+// letGo gives the place of a stream back.
+func (e *Entrance) letGo(s *incoming) {
+	if !s.counted.CompareAndSwap(true, false) {
+		return
+	}
+	e.holding.Lock()
+	defer e.holding.Unlock()
+	e.open--
+	e.held.Leave(s)
+}
+
+// end resets a stream that has lost its place. If the peer does not even take notice, the
+// connection ends too.
+func (e *Entrance) end(out *incoming) {
+	for _, c := range (*e.host.Load()).Network().ConnsToPeer(out.from) {
+		for _, s := range c.GetStreams() {
+			if s.Scope() == network.StreamScope(out) {
+				late := time.AfterFunc(farewell, func() { _ = c.Close() })
+				_ = s.Reset()
+				late.Stop()
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package netedge
+
+import (
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"p2pnode/internal/require"
+)
+
+// A header opens a stream if it says so, whatever the pieces in which it comes; what looks
+// like one within a frame is data.
+func TestFramesThatOpenStreams(t *testing.T) {
+	window := []byte{0, 1, 0, 1, 0, 0, 0, 1, 0, 4, 0, 0} // its length is no body
+	ping := []byte{0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9}
+	data := []byte{0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 12}
+	more := []byte{0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0}
+	var all []byte
+	for _, part := range [][]byte{window, ping, data, window, more, window} {
+		all = append(all, part...)
+	}
+	for _, size := range []int{1, 5, 12, len(all)} {
+		var f frames
+		opened := 0
+		for rest := all; len(rest) > 0; {
+			n := min(size, len(rest))
+			opened += f.read(rest[:n])
+			rest = rest[n:]
+		}
+		if opened != 3 {
+			t.Errorf("in pieces of %d bytes, %d streams are opened", size, opened)
+		}
+	}
+}
+
+// What a peer sends after it has opened a stream waits until somebody has looked at it.
+func TestNothingIsReadBeforeAStreamIsLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		c := newEntrance(Power{}, openDoor{}).peerConn(near, randomPeer(t))
+		opens := []byte{0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}
+		go far.Write(append(opens, opens...))
+		c.accepts() // waits for the first
+		buffer := make([]byte, len(opens))
+		_, err := io.ReadFull(c, buffer)
+		require.NoError(t, err)
+		read := make(chan error, 2)
+		go func() {
+			_, err := io.ReadFull(c, buffer)
+			read <- err
+			_, err = c.Read(buffer)
+			read <- err
+		}()
+		synctest.Wait()
+		if len(read) > 0 {
+			t.Error("read before the first stream was looked at")
+		}
+		c.accepts() // has looked at the first, and waits for the second
+		require.NoError(t, <-read)
+		synctest.Wait()
+		if len(read) > 0 {
+			t.Error("read before the second stream was looked at")
+		}
+		require.NoError(t, c.Close())
+		if <-read == nil {
+			t.Error("read after the end")
+		}
+		require.NoError(t, far.Close())
+	})
+}
+
+// visitor is a connection from an address.
+type visitor struct {
+	net.Conn
+	from string
+}
+
+func (v visitor) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(v.from), Port: 1} }
+
+// Of those that read too slowly, a network with many loses some, and others stay.
+func TestSlowReadersOfOneNetworkAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{}, openDoor{})
+		wrote := make(map[string]chan error)
+		var ends []net.Conn
+		slow := func(from string) {
+			near, far := net.Pipe()
+			ends = append(ends, far)
+			c := e.peerConn(visitor{near, from}, randomPeer(t))
+			if wrote[from] == nil {
+				wrote[from] = make(chan error, 4*slowAtOnce)
+			}
+			go func() {
+				_, err := c.Write(make([]byte, 1))
+				_ = c.Close()
+				wrote[from] <- err
+			}()
+		}
+		slow("192.0.2.1")
+		for range 3 * slowAtOnce {
+			slow("198.51.100.1")
+		}
+		synctest.Wait()
+		if e.slow.Len() != 0 {
+			t.Error("slow before there was time to read")
+		}
+		time.Sleep(2 * behind)
+		synctest.Wait()
+		if len(wrote["192.0.2.1"]) > 0 || len(wrote["198.51.100.1"]) != 2*slowAtOnce+1 {
+			t.Errorf("%d and %d were closed", len(wrote["192.0.2.1"]), len(wrote["198.51.100.1"]))
+		}
+		for _, far := range ends {
+			go io.Copy(io.Discard, far)
+		}
+		synctest.Wait()
+		if e.slow.Len() != 0 {
+			t.Errorf("%d still have places", e.slow.Len())
+		}
+		for _, far := range ends {
+			_ = far.Close()
+		}
+	})
+}
