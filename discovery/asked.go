@@ -20,9 +20,11 @@ const (
 	// memory as soon as a message announces it.
 	maxAsked = 16 << 10
 	// tableWork is how many messages the hash table takes in each tableWindow before
-	// the askers have to share them.
-	tableWork   = 2048
-	tableWindow = 10 * time.Second
+	// the askers have to share them. Each answeredWork bytes of answers count as one more:
+	// a long one takes milliseconds.
+	tableWork    = 2048
+	tableWindow  = 10 * time.Second
+	answeredWork = 2 << 10
 	// answersAtOnce bounds the messages to which answers are made or written. An honest
 	// asker reads, so this takes a moment. While it lasts, an answer holds some two hundred
 	// kilobytes, and another 256 of what the asker sends meanwhile. answerTimeout bounds
@@ -69,6 +71,13 @@ func (a *asked) take(w *crowd.Work, c network.Conn, amount int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return w.Take(crowd.Of(c.RemoteMultiaddr()), string(c.RemotePeer()), amount, time.Now())
+}
+
+// charge counts work that was done for a peer.
+func (a *asked) charge(c network.Conn, amount int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.work.Charge(crowd.Of(c.RemoteMultiaddr()), string(c.RemotePeer()), amount, time.Now())
 }
 
 // answers takes a place for the answer to one more message, and reports whether there is
@@ -147,6 +156,7 @@ func (q *question) Read(p []byte) (int, error) {
 
 // Write implements [io.Writer]. It fails if the peer does not read for too long.
 func (q *question) Write(p []byte) (int, error) {
+	q.at.charge(q.Conn(), len(p)/answeredWork)
 	if err := q.SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return 0, err
 	}

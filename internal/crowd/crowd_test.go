@@ -126,3 +126,16 @@ func TestTheAddressOfAPath(t *testing.T) {
 		t.Error("nothing has an address")
 	}
 }
+
+// What was charged counts like what was asked for, also beyond what there is.
+func TestChargedWorkCounts(t *testing.T) {
+	w := crowd.NewWork(10, time.Minute)
+	busy, other, now := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1"), time.Unix(0, 0)
+	w.Charge(busy, "", 12, now)
+	if w.Take(busy, "", 1, now) {
+		t.Error("who was charged more than there is gets more")
+	}
+	if !w.Take(other, "", 5, now) {
+		t.Error("somebody else does not get an equal part")
+	}
+}

@@ -30,6 +30,23 @@ func NewWork(most int, window time.Duration) *Work {
 // Take asks for an amount of work for an address, and reports whether it is granted.
 // Askers on this machine are distinguished by name, because they share one address.
 func (w *Work) Take(from netip.Addr, name string, amount int, now time.Time) bool {
+	name, own := w.asker(from, name, now)
+	if w.total+amount > w.most && own+amount > w.most/max(w.before, len(w.spent), 1) {
+		return false
+	}
+	w.spend(name, own, amount)
+	return true
+}
+
+// Charge counts an amount of work that was done for an address, of which nobody could say
+// before how much it would be.
+func (w *Work) Charge(from netip.Addr, name string, amount int, now time.Time) {
+	name, own := w.asker(from, name, now)
+	w.spend(name, own, amount)
+}
+
+// asker returns the name by which an asker is counted, and how much it had in this window.
+func (w *Work) asker(from netip.Addr, name string, now time.Time) (as string, own int) {
 	if past := now.Sub(w.since); past >= w.window || past < 0 {
 		w.before = len(w.spent)
 		if past >= 2*w.window {
@@ -45,12 +62,12 @@ func (w *Work) Take(from netip.Addr, name string, amount int, now time.Time) boo
 	if !known && len(w.spent) >= maxAsking {
 		own = w.most
 	}
-	if w.total+amount > w.most && own+amount > w.most/max(w.before, len(w.spent), 1) {
-		return false
-	}
+	return name, own
+}
+
+func (w *Work) spend(name string, own, amount int) {
 	w.total += amount
-	if known || len(w.spent) < maxAsking {
+	if _, known := w.spent[name]; known || len(w.spent) < maxAsking {
 		w.spent[name] = own + amount
 	}
-	return true
 }
