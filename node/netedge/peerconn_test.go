@@ -83,6 +83,11 @@ func (v visitor) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(v.f
 func TestSlowReadersOfOneNetworkAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEntrance(Power{}, openDoor{})
+		placed := func() int {
+			e.holding.Lock()
+			defer e.holding.Unlock()
+			return e.slow.Len()
+		}
 		wrote := make(map[string]chan error)
 		var ends []net.Conn
 		slow := func(from string) {
@@ -103,7 +108,7 @@ func TestSlowReadersOfOneNetworkAreFew(t *testing.T) {
 			slow("198.51.100.1")
 		}
 		synctest.Wait()
-		if e.slow.Len() != 0 {
+		if placed() != 0 {
 			t.Error("slow before there was time to read")
 		}
 		time.Sleep(2 * behind)
@@ -115,8 +120,8 @@ func TestSlowReadersOfOneNetworkAreFew(t *testing.T) {
 			go io.Copy(io.Discard, far)
 		}
 		synctest.Wait()
-		if e.slow.Len() != 0 {
-			t.Errorf("%d still have places", e.slow.Len())
+		if n := placed(); n != 0 {
+			t.Errorf("%d still have places", n)
 		}
 		for _, far := range ends {
 			_ = far.Close()
