@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"p2pnode/gossip/reputation"
+	"p2pnode/internal/crowd"
 	"p2pnode/learner"
 )
 
@@ -183,7 +185,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		room:      semaphore.NewWeighted(fetchRoom),
 		share:     newShare(),
 	}
-	g.offenders = newOffenders(g.admits, addressOf(h))
+	g.offenders = newOffenders(g.admits, func(p peer.ID) netip.Addr { return crowd.From(h.Network(), p) })
 	g.counts.onReject = c.OnReject
 	g.watchEvery = max(g.pulse, calmEvery)
 	ctx, stop := context.WithCancel(context.Background())

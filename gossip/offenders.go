@@ -5,11 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip/reputation"
-	"p2pnode/internal/crowd"
 	"p2pnode/learner"
 )
 
@@ -126,16 +124,6 @@ func (g *Gossip) Held() []reputation.Held {
 	g.offenders.mu.Lock()
 	defer g.offenders.mu.Unlock()
 	return g.offenders.table.All(time.Now())
-}
-
-// addressOf returns where the connection to a peer comes from; not valid without one.
-func addressOf(h host.Host) func(peer.ID) netip.Addr {
-	return func(p peer.ID) (from netip.Addr) {
-		for _, c := range h.Network().ConnsToPeer(p) {
-			from = crowd.Of(c.RemoteMultiaddr())
-		}
-		return from
-	}
 }
 
 // charge counts what a peer did on its own connection or wrote itself, and reports

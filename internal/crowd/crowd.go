@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -28,6 +30,15 @@ func Of(a multiaddr.Multiaddr) netip.Addr {
 	}
 	addr, _ := netip.AddrFromSlice(ip)
 	return addr.Unmap()
+}
+
+// From returns the address from which a peer is connected: by its last connection, if it has
+// several. It is not valid if there is none.
+func From(n network.Network, p peer.ID) (from netip.Addr) {
+	for _, c := range n.ConnsToPeer(p) {
+		from = Of(c.RemoteMultiaddr())
+	}
+	return from
 }
 
 // levels are the networks that contain an address, the widest first. The narrowest is

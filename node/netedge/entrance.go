@@ -251,18 +251,10 @@ func (e *Entrance) hears(p peer.ID) bool {
 
 // takes reports whether there is time for one more thing that a peer wants.
 func (e *Entrance) takes(w *crowd.Work, h host.Host, p peer.ID) bool {
-	from := addressOf(h, p)
+	from := crowd.From(h.Network(), p)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return w.Take(from, string(p), 1, time.Now())
-}
-
-// addressOf returns the address from which a connected peer comes.
-func addressOf(h host.Host, p peer.ID) (from netip.Addr) {
-	for _, c := range h.Network().ConnsToPeer(p) {
-		from = crowd.Of(c.RemoteMultiaddr())
-	}
-	return from
 }
 
 // blame counts a stream that was refused.

@@ -10,6 +10,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
+
+	"p2pnode/internal/crowd"
 )
 
 const (
@@ -91,7 +93,7 @@ func (e *Entrance) holds(s *incoming) bool {
 	if h == nil || e.wanted(s.from) {
 		return true
 	}
-	from := addressOf(*h, s.from)
+	from := crowd.From((*h).Network(), s.from)
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	if e.open >= 2*e.held.Most() { // those that lost their places have not ended yet
