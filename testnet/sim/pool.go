@@ -29,7 +29,7 @@ const versionWords = (int(unsafe.Sizeof(version{})) + 7) / 8
 type pool struct {
 	dimension int
 	stride    int       // numbers that a version takes with its model: whole lines of the cache
-	reserved  []float64 // the first poolRoom versions of each agent
+	reserved  []float64 // the first versions, poolRoom for two agents
 	shift     uint      // of what comes to it the first chunk has 2^shift versions, each next one twice as many
 	chunks    [24][]float64
 	size      int     // of all chunks
@@ -38,20 +38,20 @@ type pool struct {
 	given     int32   // number of the model given out, not released yet
 }
 
-// poolRoom is how many versions each agent has in a pool to begin with. A little more than
-// four are in use, if all wake equally often.
-const poolRoom = 6
+// poolRoom is how many versions two agents have in a pool to begin with. A little more than
+// eight are in use, if all wake equally often.
+const poolRoom = 11
 
 // reservePools makes the shards' pools, in one block of memory.
 func (s *simulation) reservePools() {
 	const line = 8
 	dimension := s.Task.Dimension()
 	stride := (versionWords + dimension + line - 1) / line * line
-	block := inLargePages(make([]float64, poolRoom*len(s.actors)*stride))
+	block := inLargePages(make([]float64, poolRoom*len(s.actors)/2*stride))
 	for i := range s.shards {
 		h := &s.shards[i]
 		agents := len(h.agenda.heap)
-		size := poolRoom * agents
+		size := poolRoom * agents / 2
 		h.pool = pool{dimension: dimension, stride: stride, reserved: block[:size*stride], shift: uint(bits.Len(uint(agents))), given: nothing}
 		h.pool.add(size)
 		h.workspace.Vector = h.pool.next
