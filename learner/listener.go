@@ -56,9 +56,7 @@ func (p *personal) Ahead(stage int, near func(at unsafe.Pointer, size uintptr)) 
 		}
 	case 3:
 		for i := range p.training.cohorts {
-			for k := range p.training.cohorts[i].slots {
-				show(near, p.training.cohorts[i].slots[k].x)
-			}
+			showRows(near, p.training.cohorts[i].slots)
 		}
 	}
 }
@@ -67,5 +65,29 @@ func (p *personal) Ahead(stage int, near func(at unsafe.Pointer, size uintptr)) 
 func show[T any](near func(at unsafe.Pointer, size uintptr), list []T) {
 	if len(list) > 0 {
 		near(unsafe.Pointer(&list[0]), uintptr(len(list))*unsafe.Sizeof(list[0]))
+	}
+}
+
+// showRows calls near with the memory of the slots' features: once for those that lie one
+// behind the other.
+func showRows(near func(at unsafe.Pointer, size uintptr), slots []slot) {
+	var at unsafe.Pointer
+	var size uintptr
+	for k := range slots {
+		x := slots[k].x
+		if len(x) == 0 {
+			continue
+		}
+		own := unsafe.Pointer(&x[0])
+		if uintptr(own) != uintptr(at)+size {
+			if size > 0 {
+				near(at, size)
+			}
+			at, size = own, 0
+		}
+		size += uintptr(len(x)) * unsafe.Sizeof(x[0])
+	}
+	if size > 0 {
+		near(at, size)
 	}
 }

@@ -3,7 +3,9 @@ package learner
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
+	"unsafe"
 )
 
 // What Listens says of one edge is what Neighbours says of all.
@@ -21,4 +23,21 @@ func TestListensIsNeighbours(t *testing.T) {
 			t.Fatalf("with the edges %v: %v, listening %v; want %v, %v", edges, got, one.listening, want, other.listening)
 		}
 	}
+}
+
+// Rows that lie one behind the other are named at once, and nothing between others.
+func TestRowsAreShownTogether(t *testing.T) {
+	block := make([]float64, 20)
+	slots := []slot{{x: block[:3]}, {x: block[3:6]}, {}, {x: block[6:9]}, {x: block[12:15]}, {x: block[9:12]}}
+	type shown struct {
+		at   unsafe.Pointer
+		size uintptr
+	}
+	var got []shown
+	showRows(func(at unsafe.Pointer, size uintptr) { got = append(got, shown{at, size}) }, slots)
+	want := []shown{{unsafe.Pointer(&block[0]), 72}, {unsafe.Pointer(&block[12]), 24}, {unsafe.Pointer(&block[9]), 24}}
+	if !slices.Equal(got, want) {
+		t.Errorf("shown are %v, want %v", got, want)
+	}
+	showRows(func(unsafe.Pointer, uintptr) { t.Error("an empty slot is shown") }, []slot{{}, {}})
 }

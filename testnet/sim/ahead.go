@@ -34,7 +34,7 @@ func (w *worker) ahead(k int) {
 	if !w.s.fetch {
 		return
 	}
-	for range w.pieces {
+	for w.asked < len(w.pieces) {
 		w.between()
 	}
 	w.pieces, w.asked = w.pieces[:0], 0
@@ -66,9 +66,7 @@ func (w *worker) ahead(k int) {
 		show(w, &w.s.actors[next.who], 1)
 		show(w, &w.s.looked[next.who], 1)
 	}
-	for i := range w.pieces {
-		prefetch(w.pieces[i].at, 1)
-	}
+	prefetchFirst(w.pieces)
 }
 
 // learns reports whether one who is due wakes: others only see a neighbour leave or come.

@@ -9,3 +9,8 @@ import "unsafe"
 //
 //go:noescape
 func prefetch(p unsafe.Pointer, lines int)
+
+// prefetchFirst asks for the first line of each piece.
+//
+//go:noescape
+func prefetchFirst(list []piece)
