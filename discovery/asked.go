@@ -46,14 +46,13 @@ type asked struct {
 	mu        sync.Mutex
 	work      *crowd.Work // messages
 	named     *crowd.Work // nodes and addresses in answers
-	places    *crowd.Places[*question]
-	answering int // questions being answered, those without a place too
+	answering *crowd.Rooms[*question]
 }
 
 func newAsked(h host.Host) *asked {
 	return &asked{
 		Host: h, work: crowd.NewWork(tableWork, tableWindow), named: crowd.NewWork(namedWork, tableWindow),
-		places: crowd.NewPlaces[*question](answersAtOnce),
+		answering: crowd.NewRooms[*question](answersAtOnce),
 	}
 }
 
@@ -85,14 +84,8 @@ func (a *asked) charge(c network.Conn, amount int) {
 func (a *asked) answers(q *question) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.answering >= 2*answersAtOnce { // those that gave up their places have not ended yet
-		return false
-	}
-	a.answering++
-	q.answering = true
-	taken := true
-	for _, out := range a.places.Enter(q, crowd.Of(q.Conn().RemoteMultiaddr()), nil) {
-		taken = taken && out != q
+	taken, lost := a.answering.Enter(q, crowd.Of(q.Conn().RemoteMultiaddr()))
+	for _, out := range lost {
 		go out.Reset() // on a goroutine, because it waits for a peer that reads nothing
 	}
 	return taken
@@ -100,14 +93,9 @@ func (a *asked) answers(q *question) bool {
 
 // answered gives the place back.
 func (a *asked) answered(q *question) {
-	if !q.answering {
-		return
-	}
-	q.answering = false
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.answering--
-	a.places.Leave(q)
+	a.answering.Leave(q)
 }
 
 // question is a stream of messages that each begin with their length as a varint.
@@ -117,8 +105,6 @@ type question struct {
 	length uint64 // of the message, as far as it was read
 	shift  uint   // bits of length that were read
 	left   uint64 // bytes of the message that were not read
-
-	answering bool // a message was read, and the next is not asked for; used by one goroutine
 }
 
 // Read implements [io.Reader]. It fails if a message is too long, or if there are too

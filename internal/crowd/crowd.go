@@ -128,9 +128,6 @@ func (p *Places[K]) Has(k K) bool {
 	return has
 }
 
-// Most is how many places there are.
-func (p *Places[K]) Most() int { return p.most }
-
 // Len is how many places are taken.
 func (p *Places[K]) Len() int { return len(p.holders) }
 
@@ -157,4 +154,43 @@ func (p *Places[K]) crowding(spare func(K) bool) (out K, found bool) {
 		}
 	}
 	return out, equals > 0
+}
+
+// Rooms are Places of holders that take a while to leave. One that has lost its place counts
+// until it is out, and while as many as there are places are on their way out, nobody
+// enters. They are not safe for concurrent use.
+type Rooms[K comparable] struct {
+	places *Places[K]
+	inside map[K]struct{} // those with a place, and those on their way out
+}
+
+// NewRooms returns empty rooms with most places.
+func NewRooms[K comparable](most int) *Rooms[K] {
+	return &Rooms[K]{places: NewPlaces[K](most), inside: make(map[K]struct{})}
+}
+
+// Enter is [Places.Enter] for k, who must be new. It reports whether k has a place, and who
+// has lost one to it. Who enters is inside until Leave, with or without a place.
+func (r *Rooms[K]) Enter(k K, from netip.Addr) (stays bool, leave []K) {
+	if len(r.inside) >= 2*r.places.most {
+		return false, nil
+	}
+	r.inside[k] = struct{}{}
+	leave = r.places.Enter(k, from, nil)
+	if i := slices.Index(leave, k); i >= 0 {
+		return false, slices.Delete(leave, i, i+1)
+	}
+	return true, leave
+}
+
+// Leave says that k is out. It does nothing if k was not inside.
+func (r *Rooms[K]) Leave(k K) {
+	r.places.Leave(k)
+	delete(r.inside, k)
+}
+
+// Has reports whether k is inside.
+func (r *Rooms[K]) Has(k K) bool {
+	_, has := r.inside[k]
+	return has
 }

@@ -78,6 +78,33 @@ func TestAmongEqualsAnyMakesWay(t *testing.T) {
 	}
 }
 
+// While as many as there are places are on their way out nobody enters, wherever from.
+func TestRoomsHoldThoseWhoHaveNotLeft(t *testing.T) {
+	r := crowd.NewRooms[int](2)
+	var out []int
+	for i := range 4 {
+		stays, lost := r.Enter(i, addr("10.0.0.9"))
+		if out = append(out, lost...); !stays {
+			out = append(out, i)
+		}
+	}
+	if len(out) != 2 {
+		t.Fatalf("of four in two places %v have none", out)
+	}
+	honest := addr("10.7.0.1")
+	if stays, lost := r.Enter(4, honest); stays || len(lost) > 0 || r.Has(4) {
+		t.Errorf("a fifth enters: %v, and %v lose their places", stays, lost)
+	}
+	r.Leave(out[0])
+	r.Leave(out[0])
+	if stays, lost := r.Enter(4, honest); !stays || len(lost) != 1 || !r.Has(lost[0]) {
+		t.Errorf("after one has left, the fifth stays: %v, and %v lose their places", stays, lost)
+	}
+	if stays, _ := r.Enter(5, honest); stays {
+		t.Error("one that left twice has left twice as much room")
+	}
+}
+
 func TestWorkIsSharedWhenItIsScarce(t *testing.T) {
 	w := crowd.NewWork(100, 10*time.Second)
 	now := time.Unix(1000, 0)

@@ -46,8 +46,7 @@ type Entrance struct {
 	step      *doorstep
 
 	holding sync.Mutex // guards held and slow
-	held    *crowd.Places[*incoming]
-	open    int // streams with a place, and those that have lost it and have not ended
+	held    *crowd.Rooms[*incoming]
 	slow    *crowd.Places[*peerConn]
 }
 
@@ -103,7 +102,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		again:           crowd.NewWork(introducedAgain, streamWindow),
 		shut:            newShut(),
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
-		held:            crowd.NewPlaces[*incoming](heldAtOnce + p.served),
+		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
 	}
 }

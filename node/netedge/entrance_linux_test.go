@@ -231,7 +231,10 @@ func TestStreamsThatLastTakeNoPlaces(t *testing.T) {
 		h, _ := newGuarded(t, ordinary())
 		placed := make(chan bool)
 		h.SetStreamHandler(name, func(s network.Stream) {
-			placed <- s.Scope().(*incoming).counted.Load()
+			in := s.Scope().(*incoming)
+			in.entrance.holding.Lock()
+			defer in.entrance.holding.Unlock()
+			placed <- in.entrance.held.Has(in)
 			_ = s.Close()
 		})
 		peer := newCaller(t, "127.0.9.1")

@@ -55,7 +55,6 @@ type incoming struct {
 	from     peer.ID
 	entrance *Entrance
 	refused  *refused
-	counted  atomic.Bool // it has a place, or had one and has not ended
 	lost     atomic.Bool // its place
 }
 
@@ -96,30 +95,18 @@ func (e *Entrance) holds(s *incoming) bool {
 	from := crowd.From((*h).Network(), s.from)
 	e.holding.Lock()
 	defer e.holding.Unlock()
-	if e.open >= 2*e.held.Most() { // those that lost their places have not ended yet
-		return false
-	}
-	e.open++
-	s.counted.Store(true)
-	stays := true
-	for _, out := range e.held.Enter(s, from, nil) {
-		stays = stays && out != s
+	stays, lost := e.held.Enter(s, from)
+	for _, out := range lost {
 		out.lost.Store(true)
-		if out != s {
-			go e.end(out) // on a goroutine, because it waits for a peer that may read nothing
-		}
+		go e.end(out) // on a goroutine, because it waits for a peer that may read nothing
 	}
 	return stays
 }
 
 // letGo gives the place of a stream back.
 func (e *Entrance) letGo(s *incoming) {
-	if !s.counted.CompareAndSwap(true, false) {
-		return
-	}
 	e.holding.Lock()
 	defer e.holding.Unlock()
-	e.open--
 	e.held.Leave(s)
 }
 
