@@ -42,6 +42,7 @@ type Entrance struct {
 	strangers *crowd.Places[network.Conn]
 	streams   *crowd.Work
 	again     *crowd.Work // introductions after the first
+	read      *crowd.Work // bytes
 	shut      *shut
 	step      *doorstep
 
@@ -100,6 +101,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
+		read:            crowd.NewWork(readMore+readEach*p.served, readWindow),
 		shut:            newShut(),
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),

@@ -17,24 +17,34 @@ const (
 	slowAtOnce = 8
 	// behind is how much longer writing may take than the rests between two writes.
 	behind = 2 * time.Second
+	// readMore is how many bytes strangers may send in each readWindow before they must
+	// share, and readEach how many more for each that the node serves: to decrypt them and
+	// to keep them apart takes time, whatever they say. They are counted in pieces of
+	// readPiece.
+	readMore, readEach, readPiece = 16 << 20, 1 << 20, 16 << 10
+	readWindow                    = 10 * time.Second
 )
 
 // peerConn is the connection under the streams of one peer. It reads nothing while there is
 // a new stream that nobody has looked at: otherwise a peer could fill many, each with 256
-// KiB, before the first is refused. And it is closed if it is behind with what is written to
-// it, while there are too many like it.
+// KiB, before the first is refused. Nor does it while strangers send more than there is time
+// for, and this one more than its share. And it is closed if it is behind with what is
+// written to it, while there are too many like it.
 type peerConn struct {
 	net.Conn
 	entrance *Entrance
 	peer     peer.ID
 
-	frames frames // used by the goroutine that reads
+	// The goroutine that reads uses these.
+	frames frames
+	read   int // bytes that do not count yet
 
 	mu      sync.Mutex
 	changed *sync.Cond
 	closed  bool
-	opened  int // streams that the peer has opened
-	looked  int // those at which somebody has looked, and the one that is waited for
+	ended   chan struct{} // closed with it
+	opened  int           // streams that the peer has opened
+	looked  int           // those at which somebody has looked, and the one that is waited for
 
 	slow atomic.Bool // it may have a place among those who read slowly
 
@@ -45,7 +55,7 @@ type peerConn struct {
 }
 
 func (e *Entrance) peerConn(c net.Conn, p peer.ID) *peerConn {
-	o := &peerConn{Conn: c, entrance: e, peer: p}
+	o := &peerConn{Conn: c, entrance: e, peer: p, ended: make(chan struct{})}
 	o.changed = sync.NewCond(&o.mu)
 	o.late = time.AfterFunc(behind, func() { e.waitsFor(o) })
 	o.late.Stop()
@@ -67,7 +77,15 @@ func (c *peerConn) Read(p []byte) (int, error) {
 		c.changed.Wait()
 	}
 	c.mu.Unlock()
+	for c.read >= readPiece && !c.entrance.reads(c) {
+		select {
+		case <-c.ended:
+			return 0, net.ErrClosed
+		case <-time.After(time.Second):
+		}
+	}
 	n, err := c.Conn.Read(p)
+	c.read += n
 	if opened := c.frames.read(p[:n]); opened > 0 {
 		c.mu.Lock()
 		c.opened += opened
@@ -95,11 +113,33 @@ func (c *peerConn) Write(p []byte) (int, error) {
 func (c *peerConn) Close() error {
 	err := c.Conn.Close()
 	c.mu.Lock()
-	c.closed = true
+	if !c.closed {
+		c.closed = true
+		close(c.ended)
+	}
 	c.changed.Signal()
 	c.mu.Unlock()
 	c.entrance.waitsNoMore(c)
 	return err
+}
+
+// from is the address at the other end. It is not valid over a relay.
+func (c *peerConn) from() netip.Addr {
+	at, _ := netip.ParseAddrPort(c.RemoteAddr().String())
+	return at.Addr().Unmap()
+}
+
+// reads counts what was read from a peer, and reports whether there is time for more.
+func (e *Entrance) reads(c *peerConn) bool {
+	if !e.wanted(c.peer) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if !e.read.Take(c.from(), string(c.peer), c.read, time.Now()) {
+			return false
+		}
+	}
+	c.read = 0
+	return true
 }
 
 // waitsFor gives a place to a connection whose other end reads slowly. If all are taken, the
@@ -108,7 +148,6 @@ func (e *Entrance) waitsFor(c *peerConn) {
 	if e.wanted(c.peer) {
 		return
 	}
-	at, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // none over a relay
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	c.slow.Store(true)
@@ -118,7 +157,7 @@ func (e *Entrance) waitsFor(c *peerConn) {
 	if closed || e.slow.Has(c) {
 		return
 	}
-	for _, out := range e.slow.Enter(c, at.Addr().Unmap(), nil) {
+	for _, out := range e.slow.Enter(c, c.from(), nil) {
 		go out.Close()
 	}
 }

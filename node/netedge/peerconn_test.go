@@ -3,6 +3,7 @@ package netedge
 import (
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +70,61 @@ func TestNothingIsReadBeforeAStreamIsLookedAt(t *testing.T) {
 		}
 		require.NoError(t, far.Close())
 	})
+}
+
+// A network that sends without end is read at the pace of its share, and what others send
+// is read at once.
+func TestBytesOfStrangersAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{}, openDoor{})
+		var ends []net.Conn
+		sends := func(from string) (read *atomic.Int64) {
+			near, far := net.Pipe()
+			c := e.peerConn(visitor{near, from}, randomPeer(t))
+			ends = append(ends, c, far)
+			go io.Copy(far, endless{})
+			read = new(atomic.Int64)
+			go io.Copy(counts{read}, c)
+			return read
+		}
+		greedy := sends("198.51.100.1")
+		synctest.Wait()
+		if n := greedy.Load(); n < readMore || n > readMore+2*readPiece {
+			t.Errorf("%d bytes are read from the only one, want %d", n, readMore)
+		}
+		time.Sleep(readWindow - time.Second)
+		if n := greedy.Load(); n > readMore+2*readPiece {
+			t.Errorf("%d bytes are read in one window", n)
+		}
+		honest := sends("192.0.2.1")
+		synctest.Wait()
+		if n := honest.Load(); n < readMore/2 {
+			t.Errorf("%d bytes are read from a second one, want half of %d", n, readMore)
+		}
+		time.Sleep(2 * readWindow)
+		if n := greedy.Load(); n < 2*readMore {
+			t.Errorf("%d bytes are read in three windows", n)
+		}
+		for _, c := range ends {
+			require.NoError(t, c.Close())
+		}
+	})
+}
+
+// endless is a source of zeros: of Yamux, a frame of no data that opens nothing.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// counts is what takes in bytes and counts them.
+type counts struct{ n *atomic.Int64 }
+
+func (c counts) Write(p []byte) (int, error) {
+	c.n.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // visitor is a connection from an address.
