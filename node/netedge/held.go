@@ -17,7 +17,7 @@ import (
 const (
 	// heldAtOnce is how many streams strangers may keep open at once. Yamux takes 256 KiB from
 	// a peer on each, whether anybody reads them or not.
-	heldAtOnce = 48
+	heldAtOnce = 32
 	// pause is how long a peer of which a stream was refused must wait.
 	pause = time.Second
 	// maxOffers is how many protocols that this node does not know a peer may offer on a stream.
