@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/crowd"
 )
 
 const (
@@ -19,10 +21,11 @@ const (
 	behind = 2 * time.Second
 	// readMore is how many bytes strangers may send in each readWindow before they must
 	// share, and readEach how many more for each that the node serves: to decrypt them and
-	// to keep them apart takes time, whatever they say. They are counted in pieces of
-	// readPiece.
-	readMore, readEach, readPiece = 16 << 20, 1 << 20, 16 << 10
-	readWindow                    = 10 * time.Second
+	// to keep them apart takes time, whatever they say. A frame, which may have no byte in
+	// it, takes as long as readFrame of them. They are counted in pieces of readPiece. A
+	// neighbour may send as much as all strangers together.
+	readMore, readEach, readFrame, readPiece = 16 << 20, 1 << 20, 1 << 10, 16 << 10
+	readWindow                               = 10 * time.Second
 )
 
 // peerConn is the connection under the streams of one peer. It reads nothing while there is
@@ -37,7 +40,8 @@ type peerConn struct {
 
 	// The goroutine that reads uses these.
 	frames frames
-	read   int // bytes that do not count yet
+	read   int         // bytes that do not count yet
+	own    *crowd.Work // for a neighbour; nil: none has been needed
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -85,8 +89,9 @@ func (c *peerConn) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := c.Conn.Read(p)
-	c.read += n
-	if opened := c.frames.read(p[:n]); opened > 0 {
+	began, opened := c.frames.read(p[:n])
+	c.read += n + readFrame*began
+	if opened > 0 {
 		c.mu.Lock()
 		c.opened += opened
 		c.mu.Unlock()
@@ -131,12 +136,18 @@ func (c *peerConn) from() netip.Addr {
 
 // reads counts what was read from a peer, and reports whether there is time for more.
 func (e *Entrance) reads(c *peerConn) bool {
-	if !e.wanted(c.peer) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if !e.read.Take(c.from(), string(c.peer), c.read, time.Now()) {
-			return false
-		}
+	wanted := e.wanted(c.peer)
+	if wanted && c.own == nil {
+		c.own = crowd.NewWork(readMore, readWindow)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	work := e.read
+	if wanted {
+		work = c.own
+	}
+	if !work.Take(c.from(), string(c.peer), c.read, time.Now()) {
+		return false
 	}
 	c.read = 0
 	return true
@@ -180,8 +191,9 @@ type frames struct {
 	body   uint32 // bytes that are left of the frame
 }
 
-// read takes in what was read, and returns how many streams it opens.
-func (f *frames) read(p []byte) (opened int) {
+// read takes in what was read, and returns how many frames begin in it, and how many streams
+// they open.
+func (f *frames) read(p []byte) (began, opened int) {
 	const data, syn = 0, 1
 	for len(p) > 0 {
 		if f.body > 0 {
@@ -195,6 +207,7 @@ func (f *frames) read(p []byte) (opened int) {
 			break
 		}
 		f.have = 0
+		began++
 		kind := f.header[1]
 		if kind == data {
 			f.body = binary.BigEndian.Uint32(f.header[8:])
@@ -203,5 +216,5 @@ func (f *frames) read(p []byte) (opened int) {
 			opened++
 		}
 	}
-	return opened
+	return began, opened
 }

@@ -8,6 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+
 	"p2pnode/internal/require"
 )
 
@@ -24,14 +28,14 @@ func TestFramesThatOpenStreams(t *testing.T) {
 	}
 	for _, size := range []int{1, 5, 12, len(all)} {
 		var f frames
-		opened := 0
+		began, opened := 0, 0
 		for rest := all; len(rest) > 0; {
 			n := min(size, len(rest))
-			opened += f.read(rest[:n])
-			rest = rest[n:]
+			b, o := f.read(rest[:n])
+			began, opened, rest = began+b, opened+o, rest[n:]
 		}
-		if opened != 3 {
-			t.Errorf("in pieces of %d bytes, %d streams are opened", size, opened)
+		if began != 5 || opened != 3 {
+			t.Errorf("in pieces of %d bytes, %d frames open %d streams", size, began, opened)
 		}
 	}
 }
@@ -82,7 +86,10 @@ func TestBytesOfStrangersAreShared(t *testing.T) {
 			near, far := net.Pipe()
 			c := e.peerConn(visitor{near, from}, randomPeer(t))
 			ends = append(ends, c, far)
-			go io.Copy(far, endless{})
+			go func() {
+				_, _ = far.Write([]byte{0, 0, 0, 0, 0, 0, 0, 1, 255, 255, 255, 255}) // the rest is one frame
+				_, _ = io.Copy(far, endless{})
+			}()
 			read = new(atomic.Int64)
 			go io.Copy(counts{read}, c)
 			return read
@@ -111,7 +118,41 @@ func TestBytesOfStrangersAreShared(t *testing.T) {
 	})
 }
 
-// endless is a source of zeros: of Yamux, a frame of no data that opens nothing.
+// Small frames count for more than their bytes, also those of a neighbour.
+func TestSmallFramesCountForMore(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEntrance(Power{}, openDoor{})
+			near, far := net.Pipe()
+			c := e.peerConn(visitor{near, "198.51.100.1"}, randomPeer(t))
+			if wanted {
+				h := host.Host(neighbouring{})
+				e.host.Store(&h)
+			}
+			go io.Copy(far, endless{})
+			var read atomic.Int64
+			go io.Copy(counts{&read}, c)
+			synctest.Wait()
+			const frame = 12
+			if n := read.Load() / frame; n < readMore/(readFrame+frame) || n > readMore/readFrame+readPiece/frame {
+				t.Errorf("wanted %v: %d frames are read", wanted, n)
+			}
+			require.NoError(t, c.Close())
+			require.NoError(t, far.Close())
+		})
+	}
+}
+
+// neighbouring is a host that wants everybody.
+type neighbouring struct{ host.Host }
+
+func (neighbouring) ConnManager() connmgr.ConnManager { return wanting{} }
+
+type wanting struct{ connmgr.NullConnMgr }
+
+func (wanting) IsProtected(peer.ID, string) bool { return true }
+
+// endless is a source of zeros: frames of Yamux of no data that open nothing.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

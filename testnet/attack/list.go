@@ -17,6 +17,7 @@ func Scenarios() []Scenario {
 		unread(),
 		edges(),
 		heavy(),
+		crumbs(),
 		eclipse(),
 		passports(),
 		listener(),
