@@ -3,6 +3,7 @@ package netedge
 import (
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,26 @@ func TestFramesThatOpenStreams(t *testing.T) {
 			t.Errorf("in pieces of %d bytes, %d frames open %d streams", size, began, opened)
 		}
 	}
+}
+
+// Whatever comes, the pieces in which it comes change nothing, and no more streams are opened
+// than frames begin.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte{0, 1, 0, 1, 0, 0, 0, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 7, 7}, uint8(5))
+	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+		var whole, pieces frames
+		began, opened := whole.read(data)
+		for part := range slices.Chunk(data, int(size)+1) {
+			b, o := pieces.read(part)
+			began, opened = began-b, opened-o
+			if o > b {
+				t.Errorf("%d frames open %d streams", b, o)
+			}
+		}
+		if began != 0 || opened != 0 || whole.body != pieces.body || whole.have != pieces.have {
+			t.Errorf("in pieces, %d frames and %d streams are missing, and %+v is left of %+v", began, opened, pieces, whole)
+		}
+	})
 }
 
 // What a peer sends after it has opened a stream waits until somebody has looked at it.
