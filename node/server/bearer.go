@@ -85,7 +85,8 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 	if err != nil {
 		return Asker{}, err
 	}
-	recognise(r)
+	life := b.tokens.Life(t.ID)
+	recognise(r, life)
 	if err := limited(b.rate(t.ID)); err != nil {
 		return Asker{}, err
 	}
@@ -94,7 +95,7 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 		p.Detail, p.Hint = "this token may not ask that", "make one with p2pnode token new --scope "+string(scope)
 		return Asker{}, p
 	}
-	return Asker{t.ID, b.tokens.Life(t.ID)}, nil
+	return Asker{t.ID, life}, nil
 }
 
 // identify finds the token of a request: the one that it shows, otherwise that of a

@@ -10,8 +10,8 @@ import (
 )
 
 // crowd is a listener with a number of places. When all are taken, a new connection gets
-// the place of the oldest connection on which nobody has shown a token: a connection
-// without a token keeps its place only until somebody else needs it.
+// the place of the oldest connection on which nobody has shown a token that is still
+// valid: a connection without one keeps its place only until somebody else needs it.
 type crowd struct {
 	net.Listener
 	places int
@@ -30,7 +30,10 @@ type connection struct {
 	net.Conn
 	of   *crowd
 	gone bool
-	at   *list.Element // its place among the strangers; nil: a token was shown
+	at   *list.Element // its place among the strangers; nil: a valid token was shown
+
+	life   context.Context // of the token that was shown last; nil: none was
+	forget func() bool     // lets the connection outlast that life
 }
 
 // Accept implements [net.Listener]. It closes a new connection for which there is no
@@ -73,6 +76,9 @@ func (g *connection) Close() error {
 	if !g.gone {
 		g.of.all--
 		g.leaveStrangers()
+		if g.forget != nil {
+			g.forget()
+		}
 	}
 	g.gone = true
 	g.of.mu.Unlock()
@@ -96,16 +102,37 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, arrived{}, c)
 }
 
-// recognise makes the connection of a request keep its place, because the request has
-// shown a token.
-func recognise(r *http.Request) {
+// recognise makes the connection of a request keep its place while the token that the
+// request has shown lives.
+func recognise(r *http.Request, life context.Context) {
 	conn := r.Context().Value(arrived{})
 	if over, ok := conn.(*tls.Conn); ok {
 		conn = over.NetConn()
 	}
 	if g, ok := conn.(*connection); ok {
-		g.of.mu.Lock()
-		defer g.of.mu.Unlock()
-		g.leaveStrangers()
+		g.keep(life)
+	}
+}
+
+func (g *connection) keep(life context.Context) {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	if g.gone {
+		return
+	}
+	g.leaveStrangers()
+	if g.forget != nil {
+		g.forget()
+	}
+	g.life, g.forget = life, context.AfterFunc(life, g.estrange)
+}
+
+// estrange puts the connection back among the strangers, as the newest, unless a token
+// that is still valid was shown meanwhile.
+func (g *connection) estrange() {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	if !g.gone && g.at == nil && g.life.Err() != nil {
+		g.at = g.of.strangers.PushBack(g)
 	}
 }

@@ -54,7 +54,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 	require.NoError(t, err)
 	s := &http.Server{ConnContext: withConnection, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" {
-			recognise(r)
+			recognise(r, context.Background())
 		}
 	})}
 	served := make(chan error, 1)
@@ -96,5 +96,46 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 	if late := call(t, listener); late.asks("/token") || !owner.asks("/token") {
 		t.Error("with tokens at every place a newcomer was let in")
+	}
+}
+
+// A connection whose token was revoked keeps its place only until somebody else needs it.
+// A connection on which another token was shown since keeps it.
+func TestRevokedMakesRoom(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	c := newCrowd(listener, 2)
+	accept := func() *connection {
+		t.Helper()
+		call(t, listener)
+		conn, err := c.Accept()
+		require.NoError(t, err)
+		t.Cleanup(func() { conn.Close() })
+		return conn.(*connection)
+	}
+	gone := func(g *connection) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return g.gone
+	}
+	show := func(g *connection, life context.Context) {
+		recognise((&http.Request{}).WithContext(withConnection(context.Background(), g)), life)
+	}
+	life, revoke := context.WithCancel(context.Background())
+	defer revoke()
+	one, two := accept(), accept()
+	show(one, life)
+	show(two, life)
+	show(one, context.Background())
+	revoke()
+	require.Eventually(t, "the revoked connection is a stranger again", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.strangers.Len() == 1
+	})
+	accept()
+	if gone(one) || !gone(two) {
+		t.Errorf("the connection of a valid token is gone: %v, that of a revoked one: %v", gone(one), gone(two))
 	}
 }
