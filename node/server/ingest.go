@@ -66,12 +66,15 @@ const (
 )
 
 // takeStream stores lines of JSON as they arrive. It stores all lines that wait together,
-// and acknowledges each once it is on disk. It may wait for a line for ever.
+// and acknowledges each once it is on disk. It may wait for a line for as long as the token
+// lives.
 func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner api.Recorder) error {
 	sent, begun := http.NewResponseController(w), false
 	if err := sent.EnableFullDuplex(); err != nil {
 		return err
 	}
+	// Who may send no more, for example because the token was revoked, is not waited for.
+	defer context.AfterFunc(q.Context(), func() { _ = sent.SetReadDeadline(time.Now()) })()
 	body := io.Reader(q.Body)
 	if p, ok := body.(*bodyPieces); ok {
 		body = p.ReadCloser

@@ -541,9 +541,14 @@ func TestRevokedTokensEndStreams(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the events go on")
 	}
-	_, _ = feed.Write([]byte(`{"a": "0.2", "y": "1"}` + "\n"))
-	if err := said.Decode(&first); err == nil {
-		t.Errorf("records are taken still: %+v", first)
+	go func() { ended <- said.Decode(&first) }()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Errorf("records are taken still: %+v", first)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the daemon still waits for records")
 	}
 	require.NoError(t, feed.Close())
 	if life := o.tokens.Life("none"); life.Err() == nil {
