@@ -96,6 +96,53 @@ func TestSybilCopyIsNotListed(t *testing.T) {
 	}
 }
 
+// A member says that it accepted as many entries as a member keeps, none of which exist.
+// What honest members accepted still reaches one that a contributor did not visit.
+func TestAcceptancesOfNothingCrowdNobodyOut(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 61)
+	o := n.open()
+	n.people(o, 3)
+	n.run()
+	n.members[3].liar = func(*network, Letter) []Letter { return nil } // it says nothing else
+	for k := range len(n.members) + 1 {
+		var w writer
+		for i := range n.sum.Contributors {
+			d := hash("nothing", []byte{byte(k), byte(i >> 8), byte(i)})
+			w.fixed(d[:])
+		}
+		for to := range 3 {
+			n.step(to, Heard{3, n.forge(3, KindAccept, 0, w)})
+		}
+	}
+	if kept, most := len(n.members[0].machine.accepts), 2*n.sum.Contributors; kept > most {
+		t.Errorf("%d acceptances are kept, expected at most %d", kept, most)
+	}
+	upload, err := n.sum.Contribute(o, identityOf(9), 1, n.vector())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.keep(upload)
+	n.arrive(1, upload)
+	n.arrive(2, upload)
+	n.run()
+	n.closing = true
+	for i := range n.members {
+		n.step(i, Closing{})
+	}
+	done := func() bool { return n.honest(func(_ int, m *node) bool { return m.done != nil }) }
+	for view := uint32(0); view < 6 && !n.until(10<<view, done); view++ { // as long as a driver's views
+		for i, m := range n.members {
+			if m.machine.Voting() {
+				n.step(i, Timeout{m.machine.View()})
+			}
+		}
+	}
+	list := n.list()
+	if _, listed := list.Find(publicOf(identityOf(9))); !listed || len(list.Entries) != 4 {
+		t.Errorf("%d are listed, the one that two honest members accepted among them: %v", len(list.Entries), listed)
+	}
+}
+
 // The same device twice: with the same bytes it counts once, with others once as well.
 func TestRepeatedEntryCountsOnce(t *testing.T) {
 	n := newNetwork(t, 4, 1, 3, 2)

@@ -213,6 +213,9 @@ func (m *Member) open(o *Opening) {
 	m.say(-1, KindOpening, 0, o.Bytes())
 }
 
+// hearAccept notes which entries a member accepted. Each member may be the first to name as
+// many entries as the sum takes contributors, so that one that names entries which do not
+// exist leaves room for the others.
 func (m *Member) hearAccept(msg *Message) error {
 	if len(msg.Payload)%len(Digest{}) != 0 || len(msg.Payload) > m.sum.Contributors*len(Digest{}) {
 		return errGarbage
@@ -220,8 +223,11 @@ func (m *Member) hearAccept(msg *Message) error {
 	for r := (reader{rest: msg.Payload}); len(r.rest) > 0; {
 		d := r.digest()
 		by := m.accepts[d]
-		if by>>msg.By&1 == 1 || by == 0 && len(m.accepts) >= len(m.pledges)*m.sum.Contributors {
+		if by>>msg.By&1 == 1 || by == 0 && m.named[msg.By] >= m.sum.Contributors {
 			continue
+		}
+		if by == 0 {
+			m.named[msg.By]++
 		}
 		m.accepts[d] = by | 1<<msg.By
 		m.out.Took = true

@@ -29,6 +29,7 @@ type Member struct {
 	entries map[Digest]*holding
 	first   map[Identity]Digest // the first entry of each contributor that this member accepted
 	accepts map[Digest]uint16
+	named   []int           // by member, how many entries it was the first to accept, as this one heard
 	fresh   []Digest        // accepted, and not announced yet
 	missing map[Digest]bool // t+1 others hold them, and this member does not yet, or without all seeds
 
@@ -75,7 +76,7 @@ func NewMember(s *Sum, secrets Secrets, pledge Pledge) *Member {
 	n := len(s.Committee.Members)
 	m := &Member{
 		sum: s, self: pledge.Member, secrets: secrets,
-		pledges: make([]*Pledge, n), noise: make([]Digest, n), listBy: make([]Digest, n),
+		pledges: make([]*Pledge, n), noise: make([]Digest, n), listBy: make([]Digest, n), named: make([]int, n),
 		entries: make(map[Digest]*holding), first: make(map[Identity]Digest),
 		accepts: make(map[Digest]uint16), own: make(map[statement]bool), missing: make(map[Digest]bool), lists: make(map[Digest]*List),
 		sums: make([]classSum, len(s.classes)),
