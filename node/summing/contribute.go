@@ -57,7 +57,7 @@ func (d *Desk) Contribute(ctx context.Context, s *sums.Sum, c Contribution) (Out
 	if err != nil {
 		return Outcome{}, err
 	}
-	k := &contributor{desk: d, sum: s, c: c, machine: machine, dead: make(map[peer.ID]bool), decided: make(map[peer.ID]bool)}
+	k := &contributor{desk: d, sum: s, c: c, machine: machine, patience: d.config.Fetch, dead: make(map[peer.ID]bool), decided: make(map[peer.ID]bool)}
 	if err := k.serve(upload); err != nil {
 		return Outcome{}, err
 	}
@@ -78,6 +78,9 @@ type contributor struct {
 	checked []byte           // the certified list, after the device's own contribution was looked for in it
 	dead    map[peer.ID]bool // members that say that the sum is dead
 	decided map[peer.ID]bool // members that say that the list of contributions is decided
+	// patience is how long a fetch may take, so that a member that sends a byte now and
+	// then does not keep the device from the others.
+	patience time.Duration
 }
 
 func (k *contributor) run(ctx context.Context) (Outcome, error) {
@@ -180,7 +183,9 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 		k.complain(who, "upload", err)
 	}
 	if n.result.size > 0 && k.desk.resultOf(k.sum.ID) == nil {
-		k.complain(who, "result", k.desk.fetchResult(ctx, k.part, n.result, who))
+		k.complain(who, "result", k.patiently(ctx, func(ctx context.Context) error {
+			return k.desk.fetchResult(ctx, k.part, n.result, who)
+		}))
 	}
 	if n.decision.size > 0 && k.checked == nil {
 		return true, k.decide(ctx, n.decision, who)
@@ -319,9 +324,25 @@ func (k *contributor) serve(upload []byte) error {
 	return nil
 }
 
+// patiently fetches something for as long as patience says, and is more patient the next
+// time if that was too short.
+func (k *contributor) patiently(ctx context.Context, fetch func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, k.patience)
+	defer cancel()
+	err := fetch(limited)
+	if err != nil && limited.Err() != nil {
+		k.patience = min(2*k.patience, longestPause)
+	}
+	return err
+}
+
 // decide looks for the device's own contribution in the certified list.
 func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) error {
-	decision, err := k.desk.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
+	var decision []byte
+	err := k.patiently(ctx, func(ctx context.Context) (err error) {
+		decision, err = k.desk.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
+		return err
+	})
 	if err != nil {
 		k.complain(who, "list", err)
 		return nil

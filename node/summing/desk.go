@@ -31,8 +31,11 @@ type Config struct {
 	// and sends again. While it waits for a sum to open, or for its result, its pauses
 	// grow up to Rest, and news end them. The defaults, for 0, are a second, 10 s, 15 s
 	// and 4 minutes.
-	// second, 10 s, 15 s and 4 minutes.
 	Tick, View, Retry, Rest time.Duration
+	// Fetch is how long a device waits for what a member serves before it goes on to the
+	// next one, at first: each time that this is too short, it waits twice as long. The
+	// default, for 0, is a minute.
+	Fetch time.Duration
 }
 
 // Desk is where a node's private sums meet its network. All methods are safe for
@@ -74,7 +77,7 @@ func NewDesk(c Config) *Desk {
 	for _, d := range []struct {
 		value *time.Duration
 		usual time.Duration
-	}{{&c.Tick, time.Second}, {&c.View, 10 * time.Second}, {&c.Retry, 15 * time.Second}, {&c.Rest, 4 * time.Minute}} {
+	}{{&c.Tick, time.Second}, {&c.View, 10 * time.Second}, {&c.Retry, 15 * time.Second}, {&c.Rest, 4 * time.Minute}, {&c.Fetch, fetchTimeout}} {
 		if *d.value <= 0 {
 			*d.value = d.usual
 		}
@@ -362,7 +365,9 @@ func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 		}
 		n, err := d.ask(ctx, p, who, nil)
 		if err == nil && n.result.size > 0 {
-			err = d.fetchResult(ctx, p, n.result, who)
+			limited, cancel := context.WithTimeout(ctx, d.config.Fetch)
+			err = d.fetchResult(limited, p, n.result, who)
+			cancel()
 		}
 		if err != nil {
 			d.config.Logger.Debug("no result", "peer", who, "error", err)

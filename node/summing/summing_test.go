@@ -757,3 +757,64 @@ func TestKeysAreMadeOnceAndErased(t *testing.T) {
 		t.Errorf("left: %v, %v", entries, err)
 	}
 }
+
+// drip is a blob that never ends: a byte comes now and then.
+type drip struct{}
+
+func (drip) ReadAt(b []byte, _ int64) (int, error) {
+	time.Sleep(20 * time.Millisecond) // the liar's pace, nobody waits for it
+	b[0] = 1
+	return 1, nil
+}
+func (drip) Size() int64  { return gossip.MaxBlob }
+func (drip) Close() error { return nil }
+
+// A member says that there is a list, and sends it a byte at a time. It keeps a device from
+// the other members only for as long as a fetch may take.
+func TestMemberThatDrips(t *testing.T) {
+	keys := []ed25519.PrivateKey{newIdentity(t)}
+	liar := new(device)
+	lie := reference{gossip.BlobName{1}, gossip.MaxBlob}
+	require.NoError(t, liar.begin(fast(keys[0], ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
+		s := liar.desk.Service()
+		s.OnCall = func(context.Context, peer.ID, []byte) ([]byte, bool) { return (&news{decision: lie}).bytes(), true }
+		s.OnBlob = func(peer.ID, gossip.BlobName) gossip.Blob { return drip{} }
+		return s
+	}))
+	t.Cleanup(liar.stop)
+	asked := make(chan struct{}, 1)
+	members := []*device{liar}
+	for range 3 {
+		m := new(device)
+		keys = append(keys, newIdentity(t))
+		require.NoError(t, m.begin(fast(keys[len(keys)-1], ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
+			s := m.desk.Service()
+			answer := s.OnCall
+			s.OnCall = func(ctx context.Context, from peer.ID, call []byte) ([]byte, bool) {
+				select {
+				case asked <- struct{}{}:
+				case <-ctx.Done():
+				}
+				return answer(ctx, from, call)
+			}
+			return s
+		}))
+		t.Cleanup(m.stop)
+		members = append(members, m)
+	}
+	d := newDevice(t, newIdentity(t), t.TempDir())
+	d.knows(members...)
+	d.desk.config.Fetch = 300 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = d.desk.Contribute(ctx, testSum(t, 3, keys), Contribution{Ledger: d.ledger}) })
+	defer running.Wait()
+	defer cancel()
+	for i := range 12 { // four rounds, each of which visits the liar
+		select {
+		case <-asked:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("after %d answers the device asks no other member any more", i)
+		}
+	}
+}
