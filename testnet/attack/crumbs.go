@@ -17,8 +17,7 @@ func crumbs() Scenario {
 // crumble becomes a neighbour if it can, and sends questions byte by byte.
 func crumble(ctx context.Context, i int, s *stranger) {
 	victim, table := s.field.victim(), tableProtocol(s.field.network)
-	const getProviders = 3
-	question := framed(bytesField(numberField(nil, 1, getProviders), 2, make([]byte, 15<<10)))
+	question := whoProvides(make([]byte, 15<<10))
 	if i%2 == 0 {
 		soon, stop := context.WithTimeout(ctx, 5*time.Second)
 		_, _ = s.befriend(soon, victim) // a stranger sends as well

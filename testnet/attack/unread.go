@@ -36,9 +36,7 @@ func askInVain(ctx context.Context, i int, s *stranger) {
 	for k := range addresses {
 		addrs = append(addrs, multiaddr.StringCast(fmt.Sprintf("/ip4/64.255.%d.%d/tcp/4001", i%256, k)).Bytes())
 	}
-	const getProviders = 3
-	question := framed(bytesField(numberField(nil, 1, getProviders), 2, key))
-	long := framed(bytesField(numberField(nil, 1, getProviders), 2, make([]byte, 8<<10)))
+	question, long := whoProvides(key), whoProvides(make([]byte, 8<<10))
 	begin := framed([]byte("/multistream/1.0.0\n"))
 	text := slices.Concat(begin, framed([]byte(string(table)+"\n")), bytes.Repeat(question, enough), bytes.Repeat(long, window/len(long)))
 	if i%4 == 3 {
@@ -69,4 +67,10 @@ func askInVain(ctx context.Context, i int, s *stranger) {
 			return
 		}
 	}
+}
+
+// whoProvides asks the hash table who has announced itself under a key.
+func whoProvides(key []byte) []byte {
+	const getProviders = 3
+	return framed(bytesField(numberField(nil, 1, getProviders), 2, key))
 }
