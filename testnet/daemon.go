@@ -93,7 +93,7 @@ func (d *Daemon) connect(ctx context.Context, out io.Reader) error {
 	if lines.Decode(&said) != nil {
 		return nil // the daemon has ended, and its log says why
 	}
-	owner, err := local.Connect(ctx, d.dir, slog.New(slog.DiscardHandler))
+	owner, err := d.reach(ctx)
 	if err != nil {
 		d.stop()
 		return err
@@ -102,6 +102,20 @@ func (d *Daemon) connect(ctx context.Context, out io.Reader) error {
 	close(d.ready)
 	_, _ = io.Copy(io.Discard, out)
 	return nil
+}
+
+// startTimeout is how long a daemon that says that it is ready may take to answer. Many
+// start at once, on a machine that may be busy with more.
+const startTimeout = time.Minute
+
+// reach connects to the socket of the daemon.
+func (d *Daemon) reach(ctx context.Context) (*local.Connection, error) {
+	for began := time.Now(); ; {
+		owner, err := local.Connect(ctx, d.dir, slog.New(slog.DiscardHandler))
+		if !errors.Is(err, api.ErrSilent) || time.Since(began) > startTimeout {
+			return owner, err
+		}
+	}
 }
 
 // tail is the end of a text file.
