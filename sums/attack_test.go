@@ -1,6 +1,7 @@
 package sums
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"slices"
@@ -759,5 +760,112 @@ func TestGarbageChangesNothing(t *testing.T) {
 		}
 		refuse("garbage", Heard{2, b})
 		refuse("garbage", Arrived{b, Digest{}})
+	}
+}
+
+// What one member says does not make the journals of the others grow without bound, and is
+// told their owners once.
+func TestNobodyFillsTheJournals(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 71)
+	o := n.open()
+	n.run()
+	liar := n.members[3]
+	liar.liar = func(*network, Letter) []Letter { return nil } // it says nothing else
+	nothing := func(k int) Digest { return hash("nothing", []byte{byte(k >> 8), byte(k)}) }
+	for name, c := range map[string]struct {
+		most int // inputs in the journal
+		say  func(k int) []byte
+	}{
+		"lists in one view": {1, func(k int) []byte {
+			l := List{Opening: o.Digest, Entries: []Listed{{Entry: nothing(k)}}}
+			return n.forge(3, KindList, 0, l.Bytes())
+		}},
+		"lists in views that have not begun": {1, func(k int) []byte {
+			l := List{Opening: o.Digest, Entries: []Listed{{Entry: nothing(k)}}}
+			return n.forge(3, KindList, uint32(k), l.Bytes())
+		}},
+		"what it accepted before, and one more": {13, func(k int) []byte {
+			var w writer
+			for i := range k % n.sum.Contributors {
+				d := nothing(i)
+				w.fixed(d[:])
+			}
+			return n.forge(3, KindAccept, 0, w)
+		}},
+		"an entry a hundred times": {1, func(k int) []byte {
+			d := nothing(2000 + k)
+			return n.forge(3, KindAccept, 0, bytes.Repeat(d[:], 100))
+		}},
+		"noise": {0, func(k int) []byte {
+			d := nothing(k)
+			return n.forge(3, KindNoise, 1+uint32(k), d[:])
+		}},
+		"results": {0, func(k int) []byte {
+			d := nothing(k)
+			return n.forge(3, KindResult, 1+uint32(k), d[:])
+		}},
+		"votes in views that nobody reaches": {0, func(k int) []byte {
+			d := nothing(k)
+			return n.forge(3, KindPrepare, mostViews+1+uint32(k), d[:])
+		}},
+	} {
+		before := len(n.members[0].journal)
+		for k := range 600 {
+			n.step(0, Heard{3, c.say(k)})
+		}
+		if more := len(n.members[0].journal) - before; more > c.most {
+			t.Errorf("%s: the journal has %d inputs more, expected at most %d", name, more, c.most)
+		}
+	}
+	n.members[0].blamed = nil
+	for k := range 5 {
+		d := nothing(k)
+		n.step(0, Heard{3, n.forge(3, KindPrepare, 0, d[:])})
+	}
+	if told := len(n.members[0].blamed); told != 1 {
+		t.Errorf("a member that votes twice is told of %d times", told)
+	}
+}
+
+// A member lists what nobody has. The others ask each other for a few of that at a time, and
+// for all that enough members hold.
+func TestListOfNothingIsNotSought(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 72)
+	o := n.open()
+	upload, err := n.sum.Contribute(o, identityOf(9), 1, n.vector())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := n.sum.EntryDigest(upload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.keep(upload)
+	n.arrive(1, upload)
+	n.arrive(2, upload)
+	n.run()
+	delete(n.uploads, held) // nobody sends it yet
+	l := List{Opening: o.Digest}
+	for k := range n.sum.Contributors {
+		l.Entries = append(l.Entries, Listed{From: Identity{byte(k >> 8), byte(k)}, Entry: hash("nothing", []byte{byte(k >> 8), byte(k)})})
+	}
+	machine := NewMember(n.sum, n.members[0].secrets, n.members[0].pledge)
+	for _, b := range n.members[0].journal {
+		in, err := DecodeInput(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, ok := in.(Arrived); ok && n.sum.NameOf(a.Entry) == held {
+			continue // it has missed the contribution
+		}
+		if _, err := machine.Step(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.members[0].machine = machine
+	n.step(0, Heard{3, n.forge(3, KindList, 0, l.Bytes())})
+	n.step(0, Tick{})
+	if fetches := n.members[0].fetches; len(fetches) > mostDoubtful+1 || !slices.Contains(fetches, held) {
+		t.Errorf("%d contributions are fetched, the one that two members hold among them: %v", len(fetches), slices.Contains(fetches, held))
 	}
 }

@@ -3,6 +3,7 @@ package sums
 import (
 	"errors"
 	"math/bits"
+	"slices"
 )
 
 func (in Heard) happen(m *Member) error {
@@ -91,10 +92,24 @@ func (m *Member) hear(msg *Message) error {
 	return m.hearOpen(msg)
 }
 
+// mostViews is more views than a committee can vote in before the deadline. What is said of
+// others would only fill the journal.
+const mostViews = 1 << 16
+
 // tally adds a vote, and blames its author if it contradicts an earlier one.
 func (m *Member) tally(t *tally, msg *Message, twice string) error {
 	if msg.Kind != KindView && len(msg.Payload) != len(Digest{}) {
 		return errGarbage
+	}
+	switch msg.Kind {
+	case KindPrepare, KindCommit, KindView:
+		if msg.Number > mostViews {
+			return errGarbage
+		}
+	default: // it is said once
+		if msg.Number != 0 {
+			return errGarbage
+		}
 	}
 	fresh, contradicts := t.add(msg)
 	if contradicts {
@@ -215,17 +230,18 @@ func (m *Member) open(o *Opening) {
 
 // hearAccept notes which entries a member accepted. Each member may be the first to name as
 // many entries as the sum takes contributors, so that one that names entries which do not
-// exist leaves room for the others.
+// exist leaves room for the others. An honest member names an entry in one message only, so
+// a message of which less than half is new is ignored: the journal would grow without bound.
 func (m *Member) hearAccept(msg *Message) error {
 	if len(msg.Payload)%len(Digest{}) != 0 || len(msg.Payload) > m.sum.Contributors*len(Digest{}) {
 		return errGarbage
 	}
-	for r := (reader{rest: msg.Payload}); len(r.rest) > 0; {
-		d := r.digest()
+	fresh := m.newlyNamed(msg)
+	if 2*len(fresh)*len(Digest{}) < len(msg.Payload) {
+		return nil
+	}
+	for _, d := range fresh {
 		by := m.accepts[d]
-		if by>>msg.By&1 == 1 || by == 0 && m.named[msg.By] >= m.sum.Contributors {
-			continue
-		}
 		if by == 0 {
 			m.named[msg.By]++
 		}
@@ -236,6 +252,27 @@ func (m *Member) hearAccept(msg *Message) error {
 		}
 	}
 	return nil
+}
+
+// newlyNamed lists the entries, each once, that a member has not named before, and that there
+// is room for.
+func (m *Member) newlyNamed(msg *Message) (fresh []Digest) {
+	var all []Digest
+	for r := (reader{rest: msg.Payload}); len(r.rest) > 0; {
+		all = append(all, r.digest())
+	}
+	slices.SortFunc(all, compare)
+	room := m.sum.Contributors - m.named[msg.By]
+	for _, d := range slices.Compact(all) {
+		by := m.accepts[d]
+		if by == 0 {
+			room--
+		}
+		if by>>msg.By&1 == 0 && (by != 0 || room >= 0) {
+			fresh = append(fresh, d)
+		}
+	}
+	return fresh
 }
 
 // hearSeek gives a peer those seeds of an entry that both of them hold by right.
@@ -285,20 +322,33 @@ func (m *Member) hearSeeds(msg *Message) error {
 	return nil
 }
 
-// hearList keeps the newest list of each member.
+// hearList keeps the newest list of each member. An honest member lists one thing in a view:
+// what it proposes, or what it is locked on. Other lists are ignored, and so are those of views
+// that nobody has shown to have begun: one member could fill the journal with them.
 func (m *Member) hearList(msg *Message) error {
 	l, err := m.sum.ReadList(msg.Payload, m.opening.Digest)
 	if err != nil {
 		return err
 	}
-	m.keepList(msg.By, l)
+	latest := m.voter.View + 1
+	if m.proposal != nil {
+		latest = max(latest, m.proposal.view)
+	}
+	if old := m.listedIn[msg.By]; msg.Number < old || msg.Number > latest {
+		return nil
+	}
+	if m.keepList(msg.By, l) {
+		m.listedIn[msg.By] = msg.Number + 1
+	}
 	return nil
 }
 
-func (m *Member) keepList(by int, l *List) {
+// keepList keeps a list in place of the one that the member sent before, and reports whether
+// it is another one.
+func (m *Member) keepList(by int, l *List) bool {
 	d := l.Digest()
 	if m.listBy[by] == d {
-		return
+		return false
 	}
 	m.listBy[by], m.out.Took = d, true
 	m.lists[d] = l
@@ -311,6 +361,7 @@ func (m *Member) keepList(by int, l *List) {
 			delete(m.lists, old)
 		}
 	}
+	return true
 }
 
 // readLock decodes the lock of a VIEW message and checks its proof.

@@ -108,7 +108,9 @@ func (m *Member) whole(digest Digest) bool {
 
 // seekMissing asks for uploads and seeds: of noise that a quorum certified, of listed
 // contributions, and of those that more members accepted than may collude. So garbage
-// that one contributor sends causes no requests.
+// that one contributor sends causes no requests. Of a list that nobody has certified, and of
+// which too few have accepted the contributions, it asks for a few at a time: one member may
+// list what nobody has, and the others would ask each other for nothing else.
 func (m *Member) seekMissing() {
 	want := func(d Digest, from uint16) {
 		if m.whole(d) || d == (Digest{}) {
@@ -134,15 +136,25 @@ func (m *Member) seekMissing() {
 		want(d, m.accepts[d])
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.lists), compare) {
+		doubtful := m.decided == nil || m.decided.list.Digest() != d
+		asked := 0
 		for _, e := range m.lists[d].Entries {
-			if !m.missing[e.Entry] {
-				want(e.Entry, all)
+			if m.missing[e.Entry] || m.whole(e.Entry) {
+				continue
 			}
+			if asked++; doubtful && asked > mostDoubtful {
+				break
+			}
+			want(e.Entry, all)
 		}
 	}
 	slices.SortFunc(m.out.Fetch, compare)
 	m.out.Fetch = slices.Compact(m.out.Fetch)
 }
+
+// mostDoubtful is how many contributions of a list a member asks for at a time while it does
+// not know that an honest member holds them.
+const mostDoubtful = 64
 
 // listed reports whether any list that this member heard contains the entry.
 func (m *Member) listed(digest Digest) bool {

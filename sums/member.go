@@ -44,6 +44,7 @@ type Member struct {
 	proposal  *proposal
 	lists     map[Digest]*List
 	listBy    []Digest // the list that each member sent last
+	listedIn  []uint32 // by member, 1 + the view of that list; 0: none
 	decided   *decision
 
 	sums      []classSum
@@ -57,6 +58,7 @@ type Member struct {
 	own      map[statement]bool // everything it ever signed
 	waited   int                // ticks since others agreed on a result
 	lingered int                // ticks since all was over, at most maxWait
+	blamed   map[Blame]bool     // what was told of others
 	out      Output             // of the step under way
 }
 
@@ -76,7 +78,7 @@ func NewMember(s *Sum, secrets Secrets, pledge Pledge) *Member {
 	n := len(s.Committee.Members)
 	m := &Member{
 		sum: s, self: pledge.Member, secrets: secrets,
-		pledges: make([]*Pledge, n), noise: make([]Digest, n), listBy: make([]Digest, n), named: make([]int, n),
+		pledges: make([]*Pledge, n), noise: make([]Digest, n), listBy: make([]Digest, n), listedIn: make([]uint32, n), blamed: make(map[Blame]bool), named: make([]int, n),
 		entries: make(map[Digest]*holding), first: make(map[Identity]Digest),
 		accepts: make(map[Digest]uint16), own: make(map[statement]bool), missing: make(map[Digest]bool), lists: make(map[Digest]*List),
 		sums: make([]classSum, len(s.classes)),

@@ -54,9 +54,14 @@ func (m *Member) answer(to int, kind Kind, payload []byte, secret bool) {
 	m.out.Send = append(m.out.Send, Letter{to, secret, msg.Bytes()})
 }
 
+// blame tells the driver once what a member did.
 func (m *Member) blame(member int, reason string) {
-	m.out.Blame = append(m.out.Blame, Blame{member, reason})
+	if b := (Blame{member, reason}); !m.blamed[b] {
+		m.blamed[b] = true
+		m.out.Blame = append(m.out.Blame, b)
+	}
 }
+
 func (Tick) happen(m *Member) error {
 	if m.silent {
 		return nil
