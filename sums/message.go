@@ -76,6 +76,12 @@ func (s *Sum) ReadMessage(b []byte) (*Message, error) {
 	return m, nil
 }
 
+// LongestMessage is the most bytes of a message of this sum: one with a decision or a vector,
+// or one of the others, which are far below 64 KiB.
+func (s *Sum) LongestMessage() int {
+	return 10 + max(s.LongestDecision(), len(Digest{})+8*s.Dimension, 1<<16) + ed25519.SignatureSize
+}
+
 var errSignature = errors.New("sums: a message was not signed by its member")
 
 // verify checks the signature of a message that has one.

@@ -114,6 +114,9 @@ func (p proof) signers() []int {
 	return list
 }
 
+// mostProof is the number of bytes of a proof by all members.
+func (s *Sum) mostProof() int { return 1 + len(s.Committee.Members)*(1+ed25519.SignatureSize) }
+
 func (p proof) write(w *writer) {
 	w.u8(len(p))
 	for _, v := range p {

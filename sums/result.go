@@ -59,6 +59,17 @@ func (p *Published) Bytes() []byte {
 	return w
 }
 
+// LongestResult is the most bytes of a published result of this sum.
+func (s *Sum) LongestResult() int {
+	opening := len(s.Committee.Members)*(pledgeSize+len(Digest{})) + s.mostProof()
+	return 4 + opening + 4 + len(Digest{}) + 12 + 4*s.Dimension + s.mostProof()
+}
+
+// LongestDecision is the most bytes of a decision of this sum, as members spread it.
+func (s *Sum) LongestDecision() int {
+	return 4 + s.mostProof() + len(Digest{}) + 4 + listedSize*s.Contributors
+}
+
 // Signers lists the members that signed the result, ascending.
 func (p *Published) Signers() []int { return p.proof.signers() }
 

@@ -340,6 +340,9 @@ func (k *contributor) patiently(ctx context.Context, fetch func(context.Context)
 func (k *contributor) decide(ctx context.Context, r reference, who peer.ID) error {
 	var decision []byte
 	err := k.patiently(ctx, func(ctx context.Context) (err error) {
+		if r.size > int64(k.sum.LongestDecision()) {
+			return errLong
+		}
 		decision, err = k.desk.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
 		return err
 	})

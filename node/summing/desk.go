@@ -350,6 +350,9 @@ func (d *Desk) ask(ctx context.Context, p *part, who peer.ID, entry []byte) (*ne
 
 // fetchResult fetches and checks a result that a peer has.
 func (d *Desk) fetchResult(ctx context.Context, p *part, r reference, who peer.ID) error {
+	if r.size > int64(p.sum.LongestResult()) {
+		return errLong
+	}
 	content, err := d.gossip.Fetch(ctx, r.name, r.size, []peer.ID{who}, r.check)
 	if err != nil {
 		return err

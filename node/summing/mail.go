@@ -21,12 +21,21 @@ func (m *member) heard(by int, kind callKind, body []byte) (sound bool) {
 		return true
 	}
 	r, err := decodeReference(body)
-	if err != nil || r.size == 0 {
+	if err != nil || r.size == 0 || r.size > int64(m.part.sum.LongestMessage()) {
 		return false
 	}
-	m.get(r.name, r.size, []peer.ID{m.part.peers[by]}, r.check, func(message []byte) {
+	places := m.offers[by]
+	select {
+	case places <- struct{}{}:
+	default:
+		return true // it says it again
+	}
+	turn := func() (func(), bool) { return func() { <-places }, true }
+	if !m.get(r.name, r.size, []peer.ID{m.part.peers[by]}, turn, r.check, func(message []byte) {
 		m.post(sums.Heard{From: by, Message: message})
-	})
+	}) {
+		<-places
+	}
 	return true
 }
 
@@ -59,7 +68,8 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 		return err
 	}
 	size := int64(s.EntrySize() + 8*s.Dimension)
-	return m.get(gossip.BlobName(entry), size, from, check, func(upload []byte) {
+	turn := func() (func(), bool) { return m.turn(from) }
+	return m.get(gossip.BlobName(entry), size, from, turn, check, func(upload []byte) {
 		if err := m.dir.keep(entry, upload); err != nil {
 			m.desk.config.Logger.Error("an upload cannot be stored", "error", err)
 			return
@@ -68,9 +78,9 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 	})
 }
 
-// get fetches a blob on a goroutine of its own, unless it is being fetched already, and
-// passes it to take.
-func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error, take func([]byte)) bool {
+// get fetches a blob in its turn, on a goroutine of its own, unless it is being fetched
+// already, and passes it to take. It reports whether a fetch has begun.
+func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func() (func(), bool), check func([]byte) error, take func([]byte)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fetching[name] || m.ctx.Err() != nil {
@@ -78,7 +88,7 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check fun
 	}
 	m.fetching[name] = true
 	m.running.Go(func() {
-		content := m.load(name, size, from, check)
+		content := m.load(name, size, from, turn, check)
 		if content != nil {
 			take(content)
 		}
@@ -92,7 +102,7 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, check fun
 	return true
 }
 
-// turn waits for its turn to fetch from peers. Members do not wait for others.
+// turn waits for its turn to fetch an upload from peers. Members do not wait for others.
 func (m *member) turn(from []peer.ID) (over func(), taken bool) {
 	if len(from) == 1 && !slices.Contains(m.part.peers, from[0]) {
 		return m.uploads.take(m.ctx, m.desk.gossip.AddressOf(from[0]))
@@ -106,8 +116,8 @@ func (m *member) turn(from []peer.ID) (over func(), taken bool) {
 }
 
 // load waits for its turn and fetches a blob; it returns nil if nobody had it.
-func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error) []byte {
-	over, taken := m.turn(from)
+func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, turn func() (func(), bool), check func([]byte) error) []byte {
+	over, taken := turn()
 	if !taken {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -39,10 +40,12 @@ const (
 	// many are sent to it at a time.
 	letters    = 1024
 	deliverers = 4
-	// fetches is how many uploads are fetched at a time, and how many messages of members.
-	// Each must arrive within fetchTimeout; otherwise the part that has arrived is lost.
-	// Anybody can offer uploads: waits is how many of them wait for their turn.
+	// fetches is how many uploads are fetched at a time from strangers, and how many from
+	// members; fetchesEach is how many messages from each member. Each must arrive within
+	// fetchTimeout; otherwise the part that has arrived is lost. Anybody can offer uploads:
+	// waits is how many of them wait for their turn.
 	fetches      = 32
+	fetchesEach  = 8
 	waits        = 256
 	fetchTimeout = time.Minute
 	// keptMessages is how many messages that are too long for a call are served.
@@ -61,7 +64,9 @@ type member struct {
 	inbox   chan sums.Input
 	queues  []queue         // one for each member
 	uploads *turns          // to fetch what others offer
-	slots   chan struct{}   // one value for each fetch from members that is under way
+	offers  []chan struct{} // by member, one value for each message of it that is being fetched
+	slots   chan struct{}   // one value for each fetch of an upload from members
+	turns   int             // counts the fetches that ask all members
 	life    context.Context // ends when the desk stops working for the sum
 	ctx     context.Context // of the run; it ends together with life or earlier
 	running sync.WaitGroup
@@ -97,6 +102,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	}
 	for range p.peers {
 		m.queues = append(m.queues, newQueue())
+		m.offers = append(m.offers, make(chan struct{}, fetchesEach))
 	}
 	if m.dir, err = openDirectory(o.Root, s.ID); err != nil {
 		return fmt.Errorf("summing: %w", err)
@@ -379,13 +385,8 @@ func (m *member) end(out *sums.Output) error {
 // first.
 func (m *member) afterwards() error {
 	p := m.part
-	if decision, err := os.ReadFile(m.dir.name(decisionName)); err == nil {
-		p.decide(decision)
-	}
-	if content, err := os.ReadFile(m.dir.name(resultName)); err == nil {
-		if err := p.take(content); err != nil {
-			return fmt.Errorf("summing: the result in %s is damaged: %w", m.dir.path, err)
-		}
+	if err := m.serveKept(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.desk.config.Logger.Warn("what this node kept of a private sum cannot be read, and counts as lost", "directory", m.dir.path, "error", err)
 	}
 	for pause := m.desk.config.Retry; m.desk.resultOf(p.sum.ID) == nil; pause = min(2*pause, m.desk.config.Rest) {
 		if content := m.desk.seekResult(m.life, p); content != nil {
@@ -398,6 +399,25 @@ func (m *member) afterwards() error {
 	}
 	_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // perhaps nobody hears it, but devices also ask
 	return nil
+}
+
+// serveKept serves the result and the list that are in the directory.
+func (m *member) serveKept() error {
+	result, err := os.ReadFile(m.dir.name(resultName))
+	if err == nil {
+		err = m.part.take(result)
+	}
+	if err != nil {
+		return err
+	}
+	decision, err := os.ReadFile(m.dir.name(decisionName))
+	if err == nil {
+		_, _, err = m.part.sum.ReadDecision(m.desk.resultOf(m.part.sum.ID), decision)
+	}
+	if err == nil {
+		m.part.decide(decision)
+	}
+	return err
 }
 
 // keepResult stores a result, and the certified list to which it belongs.
@@ -490,7 +510,11 @@ func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	return false
 }
 
-// others returns the other members, as peers.
+// others returns the other members, as peers. Each time another one comes first, so that one
+// that sends a byte now and then does not keep an upload from this member for good.
 func (m *member) others() []peer.ID {
-	return slices.Delete(slices.Clone(m.part.peers), m.self, m.self+1)
+	list := slices.Delete(slices.Clone(m.part.peers), m.self, m.self+1)
+	m.turns++
+	first := m.turns % len(list)
+	return slices.Concat(list[first:], list[:first])
 }

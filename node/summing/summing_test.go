@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -758,15 +759,17 @@ func TestKeysAreMadeOnceAndErased(t *testing.T) {
 	}
 }
 
-// drip is a blob that never ends: a byte comes now and then.
+// drip is a blob of which a byte comes now and then.
 type drip struct{}
+
+const dripSize = 6000
 
 func (drip) ReadAt(b []byte, _ int64) (int, error) {
 	time.Sleep(20 * time.Millisecond) // the liar's pace, nobody waits for it
 	b[0] = 1
 	return 1, nil
 }
-func (drip) Size() int64  { return gossip.MaxBlob }
+func (drip) Size() int64  { return dripSize }
 func (drip) Close() error { return nil }
 
 // A member says that there is a list, and sends it a byte at a time. It keeps a device from
@@ -774,7 +777,7 @@ func (drip) Close() error { return nil }
 func TestMemberThatDrips(t *testing.T) {
 	keys := []ed25519.PrivateKey{newIdentity(t)}
 	liar := new(device)
-	lie := reference{gossip.BlobName{1}, gossip.MaxBlob}
+	lie := reference{gossip.BlobName{1}, dripSize}
 	require.NoError(t, liar.begin(fast(keys[0], ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
 		s := liar.desk.Service()
 		s.OnCall = func(context.Context, peer.ID, []byte) ([]byte, bool) { return (&news{decision: lie}).bytes(), true }
@@ -816,5 +819,133 @@ func TestMemberThatDrips(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			t.Fatalf("after %d answers the device asks no other member any more", i)
 		}
+	}
+}
+
+// liar starts a node that answers a call as the function says, and sends every blob a byte at
+// a time. asked receives a value for each blob.
+func liar(t *testing.T, answer func(kind callKind) []byte) (l *device, asked <-chan struct{}) {
+	l = new(device)
+	blobs := make(chan struct{}, 1)
+	require.NoError(t, l.begin(fast(newIdentity(t), ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
+		s := l.desk.Service()
+		s.OnCall = func(_ context.Context, _ peer.ID, call []byte) ([]byte, bool) { return answer(callKind(call[0])), true }
+		s.OnBlob = func(peer.ID, gossip.BlobName) gossip.Blob {
+			select {
+			case blobs <- struct{}{}:
+			default:
+			}
+			return drip{}
+		}
+		return s
+	}))
+	t.Cleanup(l.stop)
+	return l, blobs
+}
+
+// A member offers messages without end, and sends none. The others fetch a few at a time, and
+// nothing that is longer than a message can be.
+func TestMemberThatOffersWithoutEnd(t *testing.T) {
+	l, asked := liar(t, func(callKind) []byte { return (&news{}).bytes() })
+	members, keys := []*device{l}, []ed25519.PrivateKey{l.key}
+	for range 3 {
+		m := newDevice(t, newIdentity(t), t.TempDir())
+		members, keys = append(members, m), append(keys, m.key)
+	}
+	for _, m := range members {
+		m.knows(members...)
+	}
+	r := &trial{t: t, sum: testSum(t, 10, keys), members: members}
+	m := members[1]
+	r.start(m)
+	t.Cleanup(r.running.Wait)
+	require.Eventually(t, "the member runs", func() bool { return r.held(m) >= 0 })
+	offer := func(name, size int) (sound bool) {
+		ref := reference{gossip.BlobName{1, byte(name), byte(name >> 8)}, int64(size)}
+		_, sound = m.desk.onCall(t.Context(), l.host.ID(), encodeCall(callOffer, r.sum.ID, ref.bytes()))
+		return sound
+	}
+	if offer(0, gossip.MaxBlob) || offer(0, r.sum.LongestMessage()+1) || !offer(1, r.sum.LongestMessage()) {
+		t.Error("what is longer than a message is fetched, or the longest is not")
+	}
+	for k := range 1000 {
+		offer(2+k, dripSize)
+	}
+	<-asked
+	running := m.desk.known(r.sum.ID).member
+	running.mu.Lock()
+	n := len(running.fetching)
+	running.mu.Unlock()
+	if n != fetchesEach {
+		t.Errorf("%d messages of a member are being fetched, expected %d", n, fetchesEach)
+	}
+	m.stopMember()
+	first := make(map[peer.ID]bool)
+	for range 3 {
+		first[running.others()[0]] = true
+	}
+	if len(first) != 3 {
+		t.Errorf("of three members, %d come first in their turn", len(first))
+	}
+}
+
+// A member says that there is a result and a list which are longer than they can be. A device
+// does not fetch them.
+func TestResultsHaveALength(t *testing.T) {
+	var told atomic.Pointer[news]
+	told.Store(&news{})
+	calls := make(chan struct{}, 1)
+	l, asked := liar(t, func(kind callKind) []byte {
+		if kind == callAsk {
+			select {
+			case calls <- struct{}{}:
+			default:
+			}
+		}
+		return told.Load().bytes()
+	})
+	keys := []ed25519.PrivateKey{l.key}
+	for range 3 {
+		keys = append(keys, newIdentity(t))
+	}
+	s := testSum(t, 3, keys)
+	told.Store(&news{decision: reference{gossip.BlobName{1}, int64(s.LongestDecision()) + 1}, result: reference{gossip.BlobName{2}, int64(s.LongestResult()) + 1}})
+	d := newDevice(t, newIdentity(t), t.TempDir())
+	d.knows(l)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = d.desk.Contribute(ctx, s, Contribution{Ledger: d.ledger}) })
+	for range 3 {
+		<-calls
+	}
+	cancel()
+	running.Wait()
+	select {
+	case <-asked:
+		t.Error("a device fetches what is longer than a list or a result can be")
+	default:
+	}
+}
+
+// A member whose result and list are damaged asks the others for the result, and serves
+// neither.
+func TestDamagedResultIsNotServed(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, _ := liar(t, func(callKind) []byte {
+		cancel()
+		return (&news{}).bytes()
+	})
+	m := newDevice(t, newIdentity(t), t.TempDir())
+	m.knows(l)
+	s := testSum(t, 3, []ed25519.PrivateKey{m.key, l.key, newIdentity(t), newIdentity(t)})
+	dir, err := openDirectory(m.root, s.ID)
+	require.NoError(t, err)
+	require.NoError(t, dir.erase(false), dir.write(resultName, []byte("damaged")), dir.write(decisionName, []byte("damaged")))
+	require.NoError(t, m.desk.Member(ctx, s, Membership{Root: m.root, Open: time.Hour, Later: time.Hour}))
+	if ctx.Err() == nil {
+		t.Error("nobody is asked for the result")
+	}
+	if reply, _ := m.desk.known(s.ID).tell(nil); !bytes.Equal(reply, (&news{}).bytes()) {
+		t.Error("something damaged is served")
 	}
 }

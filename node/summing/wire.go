@@ -78,6 +78,9 @@ func (r reference) check(content []byte) error {
 	return nil
 }
 
+// errLong says that somebody names what is longer than it can be.
+var errLong = errors.New("summing: this is longer than it can be")
+
 var errGarbage = errors.New("summing: these bytes are no answer")
 
 // news is what a peer says of a sum.
