@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"p2pnode/csvfile"
 	"p2pnode/learner"
@@ -34,12 +35,22 @@ func OpenRows(r io.Reader, t *learner.Task, columns []string) (*rowfile.Reader, 
 }
 
 // Cell returns the text that a row of a file has in a column of the task, and whether the
-// row has it.
+// row has it. A text that is not in UTF-8 is an error: in JSON it would become another one.
 func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found bool, err error) {
 	if t.Numeric(column) {
 		return row.Number(column)
 	}
-	return row.Cell(column)
+	if text, found, err = row.Cell(column); err == nil {
+		err = readable(column, text)
+	}
+	return text, found, err
+}
+
+func readable(column, text string) error {
+	if utf8.ValidString(text) {
+		return nil
+	}
+	return fmt.Errorf("column %q is not text in UTF-8; save the file in UTF-8", column)
 }
 
 // readRows reads records from rows that have the task's columns, in any order. It ignores
@@ -87,7 +98,7 @@ func arrivalOf(t *learner.Task, row *rowfile.Row, column string) (a storage.Arri
 	}
 	text, found, err := row.Cell(column)
 	text = strings.TrimSpace(text)
-	switch {
+	switch err = cmp.Or(err, readable(column, text)); {
 	case err != nil:
 		return a, err
 	case !found || learner.Blank(text):

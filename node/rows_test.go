@@ -197,3 +197,27 @@ func TestMisspeltKey(t *testing.T) {
 		}
 	}
 }
+
+// Two texts in another encoding than UTF-8 would be one text in JSON: keys that differ would
+// replace each other once they were exported.
+func TestRowsAreInUTF8(t *testing.T) {
+	task := lineTask()
+	task.Features = append(task.Features, learner.Feature{Name: "town", Kind: "set", Values: []string{"K\u00f6ln"}})
+	if err := task.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var report api.ImportReport
+	var ids []string
+	text := "a,b,town,y,id,note\n1,0,K\xf6ln,2,1,\n1,0,K\u00f6ln,2,K\xf6ln,\n1,0,K\u00f6ln,2,K\u00f6ln,nobody reads \xf6\n"
+	err := readRows(strings.NewReader(text), task, "id", &report, func(a storage.Arrival) error {
+		ids = append(ids, a.ID)
+		return nil
+	})
+	want := []api.BadLine{
+		{Line: 2, Reason: `column "town" is not text in UTF-8; save the file in UTF-8`},
+		{Line: 3, Reason: `column "id" is not text in UTF-8; save the file in UTF-8`},
+	}
+	if err != nil || !reflect.DeepEqual(report.Lines, want) || !reflect.DeepEqual(ids, []string{"K\u00f6ln"}) {
+		t.Errorf("read %q, bad %v, %v", ids, report.Lines, err)
+	}
+}
