@@ -27,19 +27,24 @@ var errNobody = errors.New("nobody answers")
 
 // hold asks all questions of a plan. An answer replaces the suggestion.
 func (d dialogue) hold(first string, p *draft.Plan, questions []draft.Question) error {
-	fmt.Fprint(d.out, paragraph("", first))
-	fmt.Fprint(d.out, paragraph("", fmt.Sprintf("The task is public, and your file may not be: so you say what the task says of its columns. "+
+	d.say("%s", paragraph("", first))
+	d.say("%s", paragraph("", fmt.Sprintf("The task is public, and your file may not be: so you say what the task says of its columns. "+
 		"What stands in brackets is a guess, made from your file: type %s to take it, or something that suits everybody's data.", taken)))
 	for i := range questions {
 		q := &questions[i]
-		fmt.Fprintf(d.out, "\n%d of %d  %s: %s\n", i+1, len(questions), q.Column, q.Seen)
+		d.say("\n%d of %d  %s: %s\n", i+1, len(questions), q.Column, q.Seen)
 		if err := d.ask(p, q); err != nil {
-			fmt.Fprintln(d.out)
+			d.say("\n")
 			return err
 		}
 	}
-	fmt.Fprintln(d.out)
+	d.say("\n")
 	return nil
+}
+
+// say prints a part of the dialogue. What the file says is in it.
+func (d dialogue) say(format string, values ...any) {
+	fmt.Fprint(d.out, printable(fmt.Sprintf(format, values...)))
 }
 
 // ask repeats a question until there is an answer.
@@ -49,7 +54,7 @@ func (d dialogue) ask(p *draft.Plan, q *draft.Question) error {
 		what = "Which values may it have?"
 	}
 	for {
-		fmt.Fprintf(d.out, "%s [%s] ", what, q.Suggested)
+		d.say("%s [%s] ", what, q.Suggested)
 		line, err := d.in.ReadString('\n')
 		answer := strings.TrimSpace(line)
 		switch {
@@ -58,13 +63,13 @@ func (d dialogue) ask(p *draft.Plan, q *draft.Question) error {
 		case answer == "" && err != nil:
 			return fmt.Errorf("read your answer: %w", err)
 		case answer == "":
-			fmt.Fprintf(d.out, "Type %s to take %s, or your own.\n", taken, q.Suggested)
+			d.say("Type %s to take %s, or your own.\n", taken, q.Suggested)
 			continue
 		case answer == taken:
 			answer = q.Suggested
 		}
 		if err := p.Answer(*q, answer); err != nil {
-			fmt.Fprintf(d.out, "%v\n", err)
+			d.say("%v\n", err)
 			continue
 		}
 		q.Suggested = answer

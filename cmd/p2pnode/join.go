@@ -96,7 +96,7 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := agreed(cmd, printable(about), "Join", "y"); err != nil {
+		if err := agreed(cmd, about, "Join", "y"); err != nil {
 			return err
 		}
 	}

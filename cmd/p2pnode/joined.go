@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"p2pnode/node/datadir"
 )
@@ -98,15 +97,4 @@ func (d joined) before() string {
 		text += "Its daemon is running already.\n"
 	}
 	return text
-}
-
-// printable removes characters that control a terminal from a text: tasks and tickets
-// come from strangers.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }

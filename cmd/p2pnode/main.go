@@ -41,7 +41,7 @@ func fail(w io.Writer, asJSON bool, err error) int {
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(map[string]string{"error": message(err)}) // there is nowhere else to report it
 	} else {
-		fmt.Fprintf(w, "p2pnode: %s\n%s", message(err), hint)
+		fmt.Fprintf(w, "p2pnode: %s\n%s", printable(message(err)), hint)
 	}
 	return code
 }

@@ -34,7 +34,7 @@ func (j *joining) meet(cmd *cobra.Command, done joined) error {
 		if err := j.first(ctx, cmd, n, &done); err != nil || done.First == "" {
 			return err
 		}
-		if err := show(cmd, j.options, done, func(d joined) string { return printable(d.met()) }); err != nil || !j.once {
+		if err := show(cmd, j.options, done, joined.met); err != nil || !j.once {
 			return err
 		}
 		return errMet

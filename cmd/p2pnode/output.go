@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -43,12 +44,23 @@ func askOwner[T any](cmd *cobra.Command, o *options, request func(api.Owner, con
 // show prints v on standard output: as JSON if --json asks for it, else as text.
 func show[T any](cmd *cobra.Command, o *options, v T, text func(T) string) error {
 	if !o.json {
-		_, err := io.WriteString(cmd.OutOrStdout(), text(v))
+		_, err := io.WriteString(cmd.OutOrStdout(), printable(text(v)))
 		return err
 	}
 	e := json.NewEncoder(cmd.OutOrStdout())
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// printable replaces the characters of a text that control a terminal, or change the order in
+// which it is read: tasks, tickets, files and what peers say come from strangers.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // writeList writes a list as JSON while its elements arrive, in the same form as show. An

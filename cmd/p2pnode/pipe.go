@@ -216,7 +216,7 @@ func (p *pipeLines) tell(list []api.LineOutcome) error {
 				return err
 			}
 		} else if l.Outcome == api.LineBad {
-			fmt.Fprintf(p.cmd.ErrOrStderr(), "line %d: %s\n", l.Line, api.Plain(l.Reason))
+			fmt.Fprintf(p.cmd.ErrOrStderr(), "line %d: %s\n", l.Line, printable(api.Plain(l.Reason)))
 		}
 	}
 	return out.Flush()
@@ -241,7 +241,7 @@ func (p *pipeLines) summary() error {
 	if p.o.json {
 		return json.NewEncoder(p.cmd.OutOrStdout()).Encode(p.total)
 	}
-	_, err := io.WriteString(p.cmd.OutOrStdout(), importedText(p.total.ImportReport))
+	_, err := io.WriteString(p.cmd.OutOrStdout(), printable(importedText(p.total.ImportReport)))
 	return err
 }
 

@@ -77,7 +77,7 @@ func (c *csvPredictions) bad(line int, reason string) error {
 	c.noted++
 	switch {
 	case c.noted <= mostNotes:
-		_, err := fmt.Fprintf(c.notes, "line %d: %s\n", line, reason)
+		_, err := fmt.Fprintf(c.notes, "line %d: %s\n", line, printable(reason))
 		return err
 	case c.noted == mostNotes+1:
 		_, err := fmt.Fprintln(c.notes, "Further bad lines are only counted.")

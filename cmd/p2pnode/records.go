@@ -78,7 +78,7 @@ func recordsText(out io.Writer, list iter.Seq2[api.RecordInfo, error], content b
 		if rows = append(rows, row); len(rows) < alignedRows {
 			continue
 		}
-		if _, err := io.WriteString(out, table(rows...)); err != nil {
+		if _, err := io.WriteString(out, printable(table(rows...))); err != nil {
 			return err
 		}
 		rows = rows[:0]
@@ -87,7 +87,7 @@ func recordsText(out io.Writer, list iter.Seq2[api.RecordInfo, error], content b
 		_, err := io.WriteString(out, "No records yet.\n")
 		return err
 	}
-	_, err := io.WriteString(out, table(rows...))
+	_, err := io.WriteString(out, printable(table(rows...)))
 	return err
 }
 

@@ -108,7 +108,7 @@ func (r *restore) confirm(cmd *cobra.Command, do restored) error {
 // agreed shows what is about to be done, and returns nil if the user writes yes. At the
 // end of the input there is no user to ask.
 func agreed(cmd *cobra.Command, about, do string, also ...string) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", about, do)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", printable(about), do)
 	answer, err := readLine(cmd)
 	switch {
 	case errors.Is(err, io.EOF) && answer == "":

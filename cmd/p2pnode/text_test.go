@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"maps"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
@@ -296,6 +300,40 @@ func TestFail(t *testing.T) {
 		var out strings.Builder
 		if code := fail(&out, c.json, c.err); code != c.code || out.String() != c.want {
 			t.Errorf("fail(%v) = %d, %q; want %d, %q", c.err, code, &out, c.code, c.want)
+		}
+	}
+}
+
+// A task from a stranger, and a file with such columns, cannot control the terminal of who
+// looks at them.
+func TestTextsOfStrangersDoNotControlTheTerminal(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	features := "learner = 'personal'\nloss = 'squared'\n[[features]]\nname = \"a\\u001b[2J\\u202e\"\nkind = 'number'\nmin = 0.0\nmax = 1.0\n[target]\nname = \"y\\u0007\"\nmin = 0.0\nmax = 1.0\n"
+	wrong := write("wrong.toml", "name = 'x'\n\"\\u001b]0;mine\\u0007\" = 1\n"+features)
+	sound := write("sound.toml", "name = 'x'\n"+features)
+	columns := write("columns.csv", "a\x1b[2J,b\u202e,y\n3.5,red,1\n1.25,blue\x1b[1m,0\n3.5,red,1.5\n")
+	for _, args := range [][]string{
+		{"task", "check", wrong}, {"task", "explain", wrong}, {"task", "check", sound}, {"task", "explain", sound},
+		{"task", "new", "--from", columns, "--target", "y", "--out", filepath.Join(dir, "made.toml")},
+	} {
+		var out bytes.Buffer
+		o := &options{}
+		command := newCommand(o)
+		command.SetArgs(args)
+		command.SetOut(&out)
+		command.SetErr(&out)
+		command.SetIn(strings.NewReader(strings.Repeat("ok\n", 9)))
+		if err := command.Execute(); err != nil {
+			fail(&out, false, err)
+		}
+		text := strings.ReplaceAll(out.String(), "\n", "")
+		if text == "" || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%v prints %q", args, &out)
 		}
 	}
 }

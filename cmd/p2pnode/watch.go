@@ -296,6 +296,6 @@ func (w *watch) say(e watchEvent) error {
 	case "waiting":
 		text = fmt.Sprintf("%s: %s. It is tried again.\n", e.File, e.Reason)
 	}
-	_, err := io.WriteString(w.cmd.OutOrStdout(), text)
+	_, err := io.WriteString(w.cmd.OutOrStdout(), printable(text))
 	return err
 }
