@@ -90,7 +90,7 @@ func readConfig(text []byte, t *learner.Task, over []Setting) *layered {
 	}
 	for _, fault := range l.config.faults(t) {
 		if found := l.about(fault.key, fault.err.Error()); !slices.ContainsFunc(l.wrong, found.after) {
-			l.wrong = append(l.wrong, found)
+			l.note(found)
 		}
 	}
 	sortByLine(l.wrong)

@@ -35,7 +35,7 @@ func CheckTask(text []byte, nodes int, records float64) (t *learner.Task, wrong,
 func (f *tomlFile) peers(key string, list []string) {
 	for i, p := range list {
 		if _, err := peer.Decode(p); err != nil {
-			f.wrong = append(f.wrong, f.finding(fmt.Sprintf("%s[%d]", key, i), fmt.Sprintf("is %q, which is no peer ID: write what p2pnode identity prints", p)))
+			f.note(f.finding(fmt.Sprintf("%s[%d]", key, i), fmt.Sprintf("is %q, which is no peer ID: write what p2pnode identity prints", p)))
 		}
 	}
 }
@@ -50,7 +50,7 @@ func readTask(text []byte) (*learner.Task, *tomlFile) {
 	whole := said.Complete(f.keys, learner.Expected{})
 	for _, fault := range whole.Faults() {
 		if found := f.finding(fault.Key, fault.Text); !slices.ContainsFunc(f.wrong, found.after) {
-			f.wrong = append(f.wrong, found)
+			f.note(found)
 		}
 	}
 	if len(f.wrong) > 0 {

@@ -111,3 +111,29 @@ func FuzzCheckTask(f *testing.F) {
 		}
 	})
 }
+
+// A task of a stranger costs no more than its length: it may have more mistakes than anybody
+// reads, and keys within keys without end.
+func TestHostileTasksAreCheckedSoon(t *testing.T) {
+	var keys strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&keys, "a%d = 1\n", i)
+	}
+	for name, text := range map[string]string{
+		"tables": strings.Repeat("[[features]]\n", 20_000),
+		"keys":   keys.String(),
+	} {
+		if _, wrong, _ := CheckTask([]byte(text), 0, 0); len(wrong) == 0 || len(wrong) > mostFindings {
+			t.Errorf("%s: %d findings, expected 1 to %d", name, len(wrong), mostFindings)
+		}
+	}
+	for name, text := range map[string]string{
+		"a key": strings.Repeat("a.", 2000) + "a = 1\n", "a table": "[" + strings.Repeat("a.", 2000) + "a]\n",
+		"tables in a line": "a = " + strings.Repeat("{a = ", 2000) + "1" + strings.Repeat("}", 2000) + "\n",
+		"lists":            "a = " + strings.Repeat("[", 2000) + "{a = 1}" + strings.Repeat("]", 2000) + "\n",
+	} {
+		if lines := linesOf([]byte(text)); lines["a"] != 1 || len(lines) > 2*deepestKey {
+			t.Errorf("%s: the lines of %d keys are known, expected at most %d", name, len(lines), 2*deepestKey)
+		}
+	}
+}

@@ -70,6 +70,20 @@ type tomlFile struct {
 	wrong []Finding
 }
 
+// A file may come from a stranger: no more findings of one are noted, and no keys that lie
+// deeper than any that have a meaning.
+const (
+	mostFindings = 100
+	deepestKey   = 16
+)
+
+// note notes a finding, unless there are so many that nobody reads more.
+func (f *tomlFile) note(found Finding) {
+	if len(f.wrong) < mostFindings {
+		f.wrong = append(f.wrong, found)
+	}
+}
+
 // finding returns a finding about a key. Its line is that of the key or, if the key is
 // missing, of the table that lacks it.
 func (f *tomlFile) finding(key, text string) Finding {
@@ -86,7 +100,7 @@ func (f *tomlFile) finding(key, text string) Finding {
 func (f *tomlFile) read(text []byte, into any) bool {
 	var tables map[string]any
 	if err := toml.Unmarshal(text, &tables); err != nil {
-		f.wrong = append(f.wrong, syntax(err))
+		f.note(syntax(err))
 		return false
 	}
 	f.lines = linesOf(text)
@@ -98,7 +112,7 @@ func (f *tomlFile) read(text []byte, into any) bool {
 		err = decodeTOML(usable, into)
 	}
 	if err != nil {
-		f.wrong = append(f.wrong, Finding{Text: err.Error()})
+		f.note(Finding{Text: err.Error()})
 	}
 	return err == nil
 }
@@ -132,7 +146,7 @@ func (f *tomlFile) fit(key string, value any, of reflect.Type) bool {
 		return of.Kind() == reflect.String || f.wrongType(key, of)
 	case int64:
 		if of.Kind() == reflect.Uint32 && (v < 0 || v > math.MaxUint32) {
-			f.wrong = append(f.wrong, f.finding(key, fmt.Sprintf("is %d, and must be between 0 and %d", v, uint32(math.MaxUint32))))
+			f.note(f.finding(key, fmt.Sprintf("is %d, and must be between 0 and %d", v, uint32(math.MaxUint32))))
 			return false
 		}
 		return slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64}, of.Kind()) || f.wrongType(key, of)
@@ -150,7 +164,7 @@ func (f *tomlFile) wrongType(key string, of reflect.Type) bool {
 	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
 		text = fmt.Sprintf("must be one or more tables, [[%s]]", key)
 	}
-	f.wrong = append(f.wrong, f.finding(key, text))
+	f.note(f.finding(key, text))
 	return false
 }
 
@@ -174,8 +188,8 @@ func (f *tomlFile) fitTable(key string, table map[string]any, of reflect.Type) {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		below := strings.TrimPrefix(key+"."+name, ".")
 		field, known := tomlField(of, name)
-		if !known {
-			f.wrong = append(f.wrong, f.finding(below, f.form.unknown(below, name, of)))
+		if !known && len(f.wrong) < mostFindings {
+			f.note(f.finding(below, f.form.unknown(below, name, of)))
 		}
 		if !known || !f.fit(below, table[name], field) {
 			delete(table, name)
@@ -295,7 +309,7 @@ func linesOf(text []byte) map[string]int {
 // names on the way.
 func (f *lineFinder) key(table string, e *unstable.Node) string {
 	key := table
-	for part := e.Key(); part.Next(); {
+	for part := e.Key(); part.Next() && strings.Count(key, ".") < deepestKey; {
 		key = strings.TrimPrefix(key+"."+string(part.Node().Data), ".")
 		f.note(key, part.Node())
 		if e.Kind == unstable.ArrayTable && part.IsLast() {
@@ -311,7 +325,7 @@ func (f *lineFinder) key(table string, e *unstable.Node) string {
 
 // value notes the lines of the keys inside a value.
 func (f *lineFinder) value(key string, v *unstable.Node) {
-	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array {
+	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array || strings.Count(key, ".")+strings.Count(key, "[") > deepestKey {
 		return
 	}
 	i := 0
