@@ -96,7 +96,7 @@ func (c *checker) sums(t *Task) {
 	c.check(s.Contributors >= 2 && s.Contributors <= mostContributors, "sums.contributors", "must be between 2 and %d", mostContributors)
 	c.check(s.Records >= 1 && s.Records <= maxSumRecords, "sums.records", "must be between 1 and %d", maxSumRecords)
 	c.check(s.Epochs >= 1 && s.Epochs <= mostEpochs, "sums.epochs", "must be between 1 and %d", mostEpochs)
-	c.positive("sums.close_seconds", s.CloseSeconds)
+	c.check(s.CloseSeconds > 0 && s.CloseSeconds <= 1e9, "sums.close_seconds", "must be positive and at most 1e9")
 }
 
 // committee checks the members of the committee.

@@ -37,7 +37,8 @@ func TestSumsOfATask(t *testing.T) {
 		"sums.contributors: must be between 2 and":                    func(s *Sums) { s.Contributors = 1 },
 		"sums.records: must be between 1 and":                         func(s *Sums) { s.Records = 0 },
 		"sums.epochs: must be between 1 and":                          func(s *Sums) { s.Epochs = 0 },
-		"sums.close_seconds: must be a positive number":               func(s *Sums) { s.CloseSeconds = math.Inf(1) },
+		"sums.close_seconds: must be positive":                        func(s *Sums) { s.CloseSeconds = math.Inf(1) },
+		"sums.close_seconds: must be positive and at most 1e9":        func(s *Sums) { s.CloseSeconds = 1e10 }, // it is no time.Duration
 		"sums.recipes[0].bound: must be a number that is at least 0":  func(s *Sums) { s.Recipes[0].Bound = -1 },
 		"sums.recipes[1]: bound, spread and noise belong to the kind": func(s *Sums) { s.Recipes[1].Noise = 1 },
 	} {

@@ -285,6 +285,9 @@ const maxCohortHours = 876_000 // so that it fits a time.Duration
 // maxKeepDays bounds Config.KeepDays: a century.
 const maxKeepDays = maxCohortHours / 24
 
+// maxMegabytes bounds Config.MaxMegabytes: a petabyte.
+const maxMegabytes = 1_000_000_000
+
 // maxListeners bounds Config.Listeners: a node never has more neighbours.
 const maxListeners = 256
 
@@ -295,6 +298,9 @@ const MaxDaily = 1000
 func (c *Config) checkKept(f *faults) {
 	if c.KeepRecords < 0 {
 		f.add("keep_records", "%d is negative; write how many records to keep, or leave the key out to keep all", c.KeepRecords)
+	}
+	if c.MaxMegabytes < 0 || c.MaxMegabytes > maxMegabytes {
+		f.add("max_megabytes", "%d is outside [0, %d]; write how many megabytes the database may take, or leave the key out for no limit", c.MaxMegabytes, maxMegabytes)
 	}
 	if !(c.KeepDays >= 0 && c.KeepDays <= maxKeepDays) {
 		f.add("keep_days", "%v is outside [0, %d]; write for how many days to keep records, or leave the key out to keep them for ever", c.KeepDays, maxKeepDays)

@@ -27,6 +27,8 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"keep_days":    func(c *Config) { c.KeepDays = math.NaN() },
 		"profile":      func(c *Config) { c.Profile = []float64{1, 2} },
 		"unprotected":  func(c *Config) { c.Unprotected = "yes" },
+
+		"max_megabytes": func(c *Config) { c.MaxMegabytes = -1 },
 	} {
 		c := DefaultConfig(lineTask())
 		change(&c)
