@@ -31,6 +31,7 @@ var imports = map[string][]string{
 	"p2pnode/sums":                    {"privacy"},
 	"p2pnode/internal/crowd":          {},
 	"p2pnode/internal/durable":        {},
+	"p2pnode/internal/flags":          {},
 	"p2pnode/internal/program":        {},
 	"p2pnode/internal/ring":           {},
 	"p2pnode/internal/vector":         {},
@@ -74,8 +75,8 @@ var imports = map[string][]string{
 	"p2pnode/testnet/paper/crowd":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper", "testnet/sim"},
 	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
 	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "internal/program", "node", "node/api", "node/dashboard", "node/datadir", "node/local", "node/logs", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "node/tokens", "rowfile"},
-	"p2pnode/cmd/testnet": {"learner", "node/datadir", "privacy", "testnet", "testnet/attack", "testnet/audit", "testnet/cases",
+	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "internal/flags", "internal/program", "node", "node/api", "node/dashboard", "node/datadir", "node/local", "node/logs", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "node/tokens", "rowfile"},
+	"p2pnode/cmd/testnet": {"internal/flags", "learner", "node/api", "node/datadir", "privacy", "testnet", "testnet/attack", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/crowd", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
 }
 

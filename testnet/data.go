@@ -169,7 +169,11 @@ func (r *reader) needs(has func(column string) bool, names []string) error {
 		return nil
 	}
 	others := slices.DeleteFunc(slices.Clone(names), r.set.Task.Reads)
-	return fmt.Errorf("testnet: %s has no column %q, which the task %q reads%s", r.bad.File, c, r.set.Task.Name, csvfile.Meant(c, others))
+	hint := csvfile.Meant(c, others)
+	if hint == "" {
+		hint = "; name the task that belongs to the file with --task"
+	}
+	return fmt.Errorf("testnet: %s has no column %q, which the task %q reads%s", r.bad.File, c, r.set.Task.Name, hint)
 }
 
 // cells finds the cells of a row of a table by their columns.

@@ -121,6 +121,9 @@ func runExample(t *testing.T, c *cobra.Command, line, withSum string) {
 	if c.Name() == "invite" { // it may be asked where no daemon runs
 		cli(t, nil, "peer", "add", "/ip4/192.0.2.7/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", "--dir", node)
 	}
+	if c.Name() == "restore" {
+		cli(t, nil, "backup", filepath.Join(home, "p2pnode-backup.db"), "--dir", node)
+	}
 	if c.Parent().Name() == "logs" {
 		start(t, node)
 	}

@@ -130,7 +130,8 @@ func (f *initFlags) registerOwn(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.listen, "listen", nil, "multiaddress to listen on (default every interface, a TCP port chosen now)")
 	flags.StringSliceVar(&f.bootstrap, "bootstrap", nil, "address of a running node, with /p2p/ and its ID")
-	flags.Float64SliceVar(&f.profile, "profile", nil, "your public profile, for tasks whose graph uses one; everybody can read it")
+	flags.Float64SliceVar(&f.profile, "profile", nil, "your public profile, `NUMBERS` with commas between, for tasks whose graph uses one; everybody can read it")
+	flags.Lookup("profile").DefValue = "" // no default is shown
 	flags.Float64Var(&f.epsilon, "epsilon", 0, "privacy budget of each record (default the task's)")
 	flags.Float64Var(&f.delta, "delta", 0, "room for exceptions to epsilon; \"p2pnode budget\" says how often they occur (default the task's)")
 	flags.IntVar(&f.releases, "releases", 0, "how many releases share the budget (default the task's)")
@@ -145,7 +146,7 @@ func (f *initFlags) registerOwn(c *cobra.Command) {
 	completeFlag(c, "noise", "", "gaussian", "laplace", "truncated-gaussian", "truncated-laplace")
 	completeFlag(c, "accounting", "", "gdp", "pure", "renyi", "plan")
 	completeFlag(c, "pace", "", "uniform", "growing", "one-shot")
-	flags.StringArrayVar(&f.set, "set", nil, "KEY=VALUE: the value of any key of config.toml")
+	flags.StringArrayVar(&f.set, "set", nil, "the value of any key of config.toml, as `KEY=VALUE`")
 	flags.StringVar(&f.identity, "identity", "", "file with the identity to use, from: p2pnode identity (default a new one)")
 	flags.StringVar(&f.consent, "unprotected", "", fmt.Sprintf("give up privacy: write %q", datadir.Consent))
 }

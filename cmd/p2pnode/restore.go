@@ -28,7 +28,8 @@ copy or that its anchor is missing. Stop the node first.
 ` + paragraph("", sinceCopy+" "+restoreMeans) + `
 What was in the directory is kept beside it, records included. A member of a
 committee loses its keys for the private sums under way, and is silent in them.`,
-		Example: `  p2pnode restore --yes --force
+		Example: `  p2pnode restore p2pnode-backup.db --yes
+  p2pnode restore --yes --force
   p2pnode restore --yes --force --json`,
 		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -50,7 +50,7 @@ so, too, see "p2pnode config --help".`,
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "log more")
-	c.Flags().StringArrayVar(&set, "set", nil, "KEY=VALUE: another value for a key of config.toml")
+	c.Flags().StringArrayVar(&set, "set", nil, "another value for a key of config.toml, as `KEY=VALUE`")
 	access.register(c)
 	return c
 }

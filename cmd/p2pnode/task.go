@@ -16,9 +16,9 @@ func taskCommand(o *options) *cobra.Command {
 		Use:   "task",
 		Short: "Write a task for a file, check one, and say what it means",
 		Long: `Write a task for a file, check one, and say what it means, before anybody takes
-part. A task is one TOML file that all nodes of a
-network share. It needs a name, the features and the target; every other key that is
-left out has a value that follows from these.`,
+part. A task is one TOML file that all nodes of a network share. It needs a name, the
+features and the target; every other key that is left out has a value that follows
+from these.`,
 	}
 	c.AddCommand(taskNewCommand(o), taskCheckCommand(o), taskExplainCommand(o))
 	return c

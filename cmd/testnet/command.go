@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/internal/flags"
 	"p2pnode/learner"
 	"p2pnode/node/datadir"
 	"p2pnode/privacy"
@@ -106,7 +107,7 @@ func newCommand(dir string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, args []string) error { return o.run(cmd, dir, args) },
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flags.Wrong(err)} })
 	o.addDataFlags(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&o.epsilon, "epsilon", 0, "privacy budget of every record (default: the task's)")

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"p2pnode/node/api"
 )
 
 // Exit codes beside 0.
@@ -87,7 +89,7 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string, stdout, std
 		return exitInterrupted
 	}
 	// The package of the same name has said so already.
-	fmt.Fprintf(stderr, "testnet: %s\n", strings.TrimPrefix(err.Error(), "testnet: "))
+	fmt.Fprintf(stderr, "testnet: %s\n", strings.TrimPrefix(api.Plain(err.Error()), "testnet: "))
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(stderr, "Run '%s --help' for the flags.\n", asked.CommandPath())
 		return exitUsage

@@ -73,15 +73,15 @@ func TestUsageErrors(t *testing.T) {
 		{"--nodes 1", "--nodes 1"},
 		{"--nodes -5", "--nodes -5"},
 		{"--nodes all --task linear", "say how many people"},
-		{"--task chess", "--task chess"},
+		{"--task chess", `--task chess: no built-in task "chess"`},
 		{"--task missing.toml", "missing.toml"},
 		{"--epsilon 0 --task linear", "--epsilon 0: must be above 0"},
 		{"--epsilon NaN --task linear", "--epsilon NaN"},
 		{"--epsilon 1e9 --task linear", "at most"},
-		{"--epsilon much", "invalid argument"},
+		{"--epsilon much", `--epsilon: "much" must be a number`},
 		{"--delta 1 --task linear", "--delta 1: must be above 0"},
 		{"--seeds 0 --task linear", "--seeds 0: must be at least 1"},
-		{"--seed -1", "invalid argument"},
+		{"--seed -1", `--seed: "-1" must be a whole number from 0 up`},
 		{"--processes 1 --task linear", "--processes 1: must be a number from 2 up"},
 		{"--processes 5 --nodes 5 --task linear", "--nodes: --processes says how many"},
 		{"--processes 5 --sim --task linear", "exclude each other"},
@@ -110,6 +110,10 @@ func TestRunErrors(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("node,genres,year,rating\na,Drama,1999,4\na,Drama,soon,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(t.TempDir(), "readings.csv")
+	if err := os.WriteFile(other, []byte("node,outside,power\na,3.5,1.2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -120,6 +124,7 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"--sim", "--nodes", "2", "--out", bad}, "--out " + bad},
 		{[]string{"paper", "polar", "--quick", "--out", bad}, "--out " + bad},
 		{[]string{"paper", "all", "--quick", "--out", bad}, "--out " + bad},
+		{[]string{"--data", other}, `has no column "genres", which the task "movies" reads; name the task that belongs to the file with --task`},
 		{[]string{"--data", bad}, "line 3: column \"year\": \"soon\""},
 		{[]string{"export", "--out", filepath.Join(bad, "x"), "--nodes", "2"}, "export"},
 	} {

@@ -18,11 +18,12 @@ func Polar() paper.Experiment {
 		Name:  "polar",
 		Title: "What obfuscation costs in speed: POLAR-SGD",
 		About: `Figure 3 of POLAR-SGD (Gade and Vaidya, "Private Learning on Networks", parts I
-and II): 5 parameter servers, 100 clients, 100,000 points, least squares. Sub-optimality
-against iterations and against consensus rounds, for 10, 20 and 50 iterations between
-two of them, and without obfuscation; and which model a client takes its gradient at:
-the first it hears, the mean of all, or each server's own. Obfuscation is no
-differential privacy: no epsilon bounds what is learned about a record.`,
+and II): 5 parameter servers, 100 clients, 100,000 points, least squares.
+Sub-optimality against iterations and against consensus rounds, for 10, 20 and 50
+iterations between two of them, and without obfuscation; and which model a client
+takes its gradient at: the first it hears, the mean of all, or each server's own.
+Obfuscation is no differential privacy: no epsilon bounds what is learned about a
+record.`,
 		Plan: func(o paper.Options) (*paper.Plan, error) {
 			var trials []trial
 			for _, s := range polarSettings(o.Quick) {

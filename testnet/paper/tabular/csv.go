@@ -24,7 +24,7 @@ func CSV() paper.Experiment {
 		Title: "Your own data",
 		About: "What learning together would bring the nodes of a file: alone against together against together within a privacy budget, " +
 			"each record predicted once by models that were not fitted to it (five folds).",
-		Data:     "a CSV with a header, a column that says whose record a line is (\"node\", or --node), and the column to predict (the last, or --target)",
+		Data:     "a CSV with a header, a column that says whose record a line is (\"node\", or --node-column), and the column to predict (the last, or --target)",
 		UsesCSV:  true,
 		UsesReal: true,
 		Plan:     planCSV,

@@ -1,0 +1,49 @@
+// Package flags says what is wrong with a command line, for both programs.
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// Wrong returns the error of a flag whose value cannot be read, in words: what the value
+// must be, and not what the parser of Go said. Other errors it returns as they are.
+func Wrong(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	flag, value := invalid.GetFlag(), invalid.GetValue()
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("--%s: %q is too large a number", flag.Name, value)
+	}
+	wanted := wanted(flag.Value.Type())
+	if wanted == "" {
+		return err
+	}
+	return fmt.Errorf("--%s: %q must be %s", flag.Name, value, wanted)
+}
+
+// wanted says what a flag's value of a type must be; "" if all that is known is the type.
+func wanted(kind string) string {
+	switch kind {
+	case "bool":
+		return "true or false"
+	case "int":
+		return "a whole number"
+	case "uint64":
+		return "a whole number from 0 up"
+	case "float64":
+		return "a number"
+	case "ints", "intSlice":
+		return "whole numbers, with commas between"
+	case "float64Slice":
+		return "numbers, with commas between"
+	case "duration":
+		return "a time, such as 90s or 5m"
+	}
+	return ""
+}

@@ -1,0 +1,40 @@
+package flags
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// A value that cannot be read is answered in words, whatever the flag holds.
+func TestWrong(t *testing.T) {
+	for _, c := range []struct{ arg, want string }{
+		{"--yes=perhaps", `--yes: "perhaps" must be true or false`},
+		{"--count=1.5", `--count: "1.5" must be a whole number`},
+		{"--seed=-1", `--seed: "-1" must be a whole number from 0 up`},
+		{"--share=much", `--share: "much" must be a number`},
+		{"--share=1e999", `--share: "1e999" is too large a number`},
+		{"--sizes=1,x", `--sizes: "1,x" must be whole numbers, with commas between`},
+		{"--place=1,x", `--place: "1,x" must be numbers, with commas between`},
+		{"--every=5", `--every: "5" must be a time, such as 90s or 5m`},
+		{"--none", "unknown flag: --none"},
+	} {
+		t.Run(c.arg, func(t *testing.T) {
+			f := pflag.NewFlagSet("", pflag.ContinueOnError)
+			f.Bool("yes", false, "")
+			f.IntP("count", "n", 0, "")
+			f.Uint64("seed", 0, "")
+			f.Float64("share", 0, "")
+			f.IntSlice("sizes", nil, "")
+			f.Float64Slice("place", nil, "")
+			f.Duration("every", 0, "")
+			if got := Wrong(f.Parse([]string{c.arg})); got == nil || got.Error() != c.want {
+				t.Errorf("%v, want %s", got, c.want)
+			}
+		})
+	}
+	if other := errors.New("another"); Wrong(other) != other {
+		t.Error("an error of another kind was changed")
+	}
+}
