@@ -1,6 +1,6 @@
 // What have I spent, what does one more model cost, and who can see it.
 import { meter } from './overview.js';
-import { card, empty, facts, h, table } from './dom.js';
+import { card, code, empty, facts, h, table } from './dom.js';
 import { aboutOneIn, count, likely, plural, share } from './words.js';
 
 export function privacy({ budget: b }) {
@@ -15,7 +15,7 @@ export function privacy({ budget: b }) {
     card('By group of records', cohorts(b)),
     b.sums ? card('Whom it rests on in private sums', committee(b.sums)) : null,
     card('Who can see what was sent', h('p', {}, b.visible_to),
-      b.listeners?.length ? h('p', {}, `${plural(b.listeners.length, 'neighbour has', 'neighbours have')} listened; p2pnode budget names them.`) : null),
+      b.listeners?.length ? h('p', {}, `${plural(b.listeners.length, 'neighbour has', 'neighbours have')} listened; `, code('p2pnode budget'), ' names them.') : null),
     b.unbounded || !b.person?.length ? null : card('If several records are about one person', people(b.person)),
     card('What others can find out all the same', h('ul', {}, (b.not_covered || []).map((what) => h('li', {}, what))),
       h('p', {}, 'Your records, your personal model and its predictions never leave this device.')),

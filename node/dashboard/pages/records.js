@@ -16,8 +16,8 @@ export function records({ status: s }) {
     s.records === 0 ? null : card('Cells that were not taken as they are', cells(s)),
     card('More of them', h('p', {}, 'A file that was imported is not taken twice. New records begin a group with a privacy budget of its own.'),
       h('ul', { class: 'plain' },
-        h('li', {}, code('p2pnode data import FILE.csv'), ' a file'), h('li', {}, code('p2pnode data watch DIR'), ' each file that comes into a directory'),
-        h('li', {}, code('p2pnode data list'), ' what is there'), h('li', {}, code('p2pnode data delete NUMBER'), ' delete some'))),
+        h('li', {}, code('p2pnode data import FILE.csv'), ' takes a file'), h('li', {}, code('p2pnode data watch DIR'), ' takes each file that comes into a directory'),
+        h('li', {}, code('p2pnode data list'), ' shows what is there'), h('li', {}, code('p2pnode data delete NUMBER'), ' deletes some'))),
   ];
 }
 

@@ -1,4 +1,4 @@
-// How values are said.
+// How values are said. No line ends between a number and its sign or unit.
 
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
@@ -7,16 +7,16 @@ export const count = (n) => Number(n).toLocaleString('en');
 // share writes a part of a whole: one that is small is not taken for none.
 export function share(part) {
   const percent = 100 * part;
-  if (percent === 0 || percent >= 99.95) return `${Math.round(percent)} %`;
-  if (percent < 0.1) return `${percent.toPrecision(1)} %`;
-  return `${percent < 10 ? percent.toFixed(1) : Math.min(99, Math.round(percent))} %`;
+  if (percent === 0 || percent >= 99.95) return `${Math.round(percent)}\u00a0%`;
+  if (percent < 0.1) return `${percent.toPrecision(1)}\u00a0%`;
+  return `${percent < 10 ? percent.toFixed(1) : Math.min(99, Math.round(percent))}\u00a0%`;
 }
 
 // likely writes how probable something is: what is nearly certain is not taken for certain.
 export function likely(part) {
   const rest = 1 - part;
-  if (rest <= 0 || rest >= 0.01) return `${Math.round(100 * part)} %`;
-  return `${(100 * part).toFixed(Math.min(8, Math.floor(-Math.log10(rest)) - 1))} %`;
+  if (rest <= 0 || rest >= 0.01) return `${Math.round(100 * part)}\u00a0%`;
+  return `${(100 * part).toFixed(Math.min(8, Math.floor(-Math.log10(rest)) - 1))}\u00a0%`;
 }
 
 export const measured = (v) => v.toFixed(4);
@@ -34,7 +34,7 @@ export function bytes(n) {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let k = 0;
   for (; n >= 1000 && k < units.length - 1; k++) n /= 1000;
-  return `${k === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[k]}`;
+  return `${k === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)}\u00a0${units[k]}`;
 }
 
 // lasting says how long it is since a moment.
