@@ -194,7 +194,7 @@ func cohortsText(b api.Budget) string {
 		case b.Unprotected && b.Releases == 0:
 			left = "no limit"
 		case c.Retired && !b.Unprotected:
-			spent = atLeast(c.AtLeast)
+			spent = known(c.AtLeast) + ", counts as all"
 		}
 		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Releases, spent, left, cohortState(b, c)})
 	}
@@ -208,7 +208,7 @@ func sumCohortsText(b api.Budget) string {
 		spent, state := fmt.Sprintf("%.1f %%", 100*c.Spent), "has contributed to none"
 		switch {
 		case c.Retired:
-			spent, state = atLeast(c.AtLeast), cohortState(b, c)
+			spent, state = known(c.AtLeast)+", counts as all", cohortState(b, c)
 		case c.Sums > 0:
 			state = "has contributed"
 		}
@@ -269,9 +269,9 @@ func recipesText(s api.SumsBudget) string {
 // rounding is how far the accountant's numbers may lie below the true ones.
 const rounding = 1e-6
 
-// atLeast writes the known spending of retired records, rounded down.
-func atLeast(share float64) string {
-	return fmt.Sprintf("at least %.4g %%, counts as all", math.Floor(1e4*(share+rounding))/100)
+// known writes the known spending of retired records, rounded down.
+func known(share float64) string {
+	return fmt.Sprintf("at least %.4g %%", math.Floor(1e4*(share+rounding))/100)
 }
 
 func cohortState(b api.Budget, c api.CohortBudget) string {

@@ -202,8 +202,8 @@ func privacyLine(b api.BudgetSummary) string {
 		what = "the plan's steps used"
 	}
 	if b.Retired {
-		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore, %s (of %s); no releases left",
-			b.Epsilon, b.Delta, atLeast(b.AtLeast), what)
+		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore: %s of %s, counts as all; no releases left",
+			b.Epsilon, b.Delta, known(b.AtLeast), what)
 	}
 	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s", b.Epsilon, b.Delta, spent, what)
 	switch {

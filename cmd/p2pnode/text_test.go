@@ -176,7 +176,7 @@ func TestTexts(t *testing.T) {
 		},
 		{privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
 		{privacyLine(api.BudgetSummary{Spent: 0.25, Left: 9, Plan: &api.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},
-		{privacyLine(api.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore, at least 1.23 %, counts as all", "no releases left"}, "100 %"},
+		{privacyLine(api.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore: at least 1.23 % of the budget spent, counts as all; no releases left"}, "100 %"},
 		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Plan: &api.PlanBudget{Steps: 3}}}), []string{"the plan is over: these records are never shared"}, "import new ones"},
 		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true, Plan: &api.PlanBudget{Steps: 3, Left: 2}}}), []string{"retired by a restore; import new ones and they take part in what is left of the plan, 2 steps"}, "new directory"},
 		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},

@@ -59,7 +59,10 @@ func readKey(path string) (crypto.PrivKey, error) {
 		return nil, err
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("node: only the user who owns the directory can use it: %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("node: read the identity: %w", err)
 	}
 	key, err := crypto.UnmarshalPrivateKey(text)
