@@ -53,6 +53,7 @@ type Config struct {
 type Progress struct {
 	Seed     uint64
 	Method   Method
+	Virtual  bool // under virtual time
 	Nodes    int
 	Started  int     // nodes that have been started
 	Linked   int     // nodes with a neighbour that listens
@@ -220,7 +221,7 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, r *Result, drive driv
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.report(Progress{Seed: round.Seed, Method: m, Nodes: len(d.People)})
+		c.report(Progress{Seed: round.Seed, Method: m, Virtual: c.Simulate, Nodes: len(d.People)})
 		t, err := drive(ctx, d, round.Seed, m)
 		if err != nil {
 			return fmt.Errorf("testnet: seed %d, %s: %w", round.Seed, m, err)

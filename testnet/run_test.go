@@ -135,7 +135,12 @@ func TestRunPoolsSeeds(t *testing.T) {
 func TestRunReportsProgress(t *testing.T) {
 	c := simulatedConfig()
 	var methods []Method
-	c.Progress = func(p Progress) { methods = append(methods, p.Method) }
+	c.Progress = func(p Progress) {
+		methods = append(methods, p.Method)
+		if p.Virtual == (p.Method == Alone) {
+			t.Errorf("%s: virtual %v; models alone are fitted, others are simulated", p.Method, p.Virtual)
+		}
+	}
 	mustRun(t, t.Context(), c)
 	if want := []Method{Alone, Private, Together, Broadcast}; !reflect.DeepEqual(methods, want) {
 		t.Errorf("progress of %v, want %v", methods, want)

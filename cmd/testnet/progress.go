@@ -110,6 +110,8 @@ func (p *progress) line() string {
 		return text + " reading the data"
 	case l.Method == testnet.Alone:
 		return text + fmt.Sprintf(" %s: seed %d, tuning %d models", l.Method, l.Seed, l.Nodes)
+	case l.Virtual:
+		return text + fmt.Sprintf(" %s: seed %d, simulating %d nodes", l.Method, l.Seed, l.Nodes)
 	case l.Sums > 0 && l.Sum == 0:
 		return text + fmt.Sprintf(" %s: seed %d, the committee opens the sum", l.Method, l.Seed)
 	case l.Sums > 0 && l.Paid < l.Nodes:
