@@ -155,7 +155,7 @@ type restored struct {
 func (r restored) String() string {
 	next := "new records begin a new cohort."
 	if r.Stranded {
-		next = "new ones do so, too.\n" + stranded + ". " + strandedAdvice
+		next = "new ones do so, too.\n" + strings.TrimSuffix(paragraph("", "The node takes part no more: "+stranded+". "+strandedAdvice), "\n")
 	}
 	text := fmt.Sprintf("Restored %s. Its %d %s retired from the shared training set for ever;\n", r.Dir, r.Records, plural(r.Records, "record is", "records are")) +
 		"they still serve your predictions, and " + next + "\n"

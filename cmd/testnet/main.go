@@ -10,7 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
+	"regexp"
 	"sync"
 	"syscall"
 
@@ -76,6 +76,10 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	return execute(ctx, newCommand(dir), args, stdout, stderr)
 }
 
+// packages matches the names of the packages that an error came through, beside those
+// that [api.Plain] knows.
+var packages = regexp.MustCompile(`^(?:(?:testnet|paper): )+`)
+
 // execute runs a command and says what its error means.
 func execute(ctx context.Context, cmd *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	cmd.SetArgs(args)
@@ -88,8 +92,7 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string, stdout, std
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	}
-	// The package of the same name has said so already.
-	fmt.Fprintf(stderr, "testnet: %s\n", strings.TrimPrefix(api.Plain(err.Error()), "testnet: "))
+	fmt.Fprintf(stderr, "testnet: %s\n", packages.ReplaceAllString(api.Plain(err.Error()), ""))
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(stderr, "Run '%s --help' for the flags.\n", asked.CommandPath())
 		return exitUsage

@@ -114,6 +114,10 @@ func TestRunErrors(t *testing.T) {
 	if err := os.WriteFile(other, []byte("node,outside,power\na,3.5,1.2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	unowned := filepath.Join(t.TempDir(), "unowned.csv")
+	if err := os.WriteFile(unowned, []byte("house,power\na,1.2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -125,6 +129,7 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"paper", "polar", "--quick", "--out", bad}, "--out " + bad},
 		{[]string{"paper", "all", "--quick", "--out", bad}, "--out " + bad},
 		{[]string{"--data", other}, `has no column "genres", which the task "movies" reads; name the task that belongs to the file with --task`},
+		{[]string{"paper", "csv", "--data", unowned, "--quick"}, "testnet: " + unowned + ` has no column "node"`},
 		{[]string{"--data", bad}, "line 3: column \"year\": \"soon\""},
 		{[]string{"export", "--out", filepath.Join(bad, "x"), "--nodes", "2"}, "export"},
 	} {
