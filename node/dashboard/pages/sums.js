@@ -19,7 +19,7 @@ export function sums({ sums: s }) {
     card('Each sum', s.sums?.length ? table('sums', 'By kind, epoch and round', ['kind', 'epoch', 'state', 'your part', ['people', 'n'], ['price', 'n'], 'closes'],
       s.sums.map((k) => [k.recipe, `${k.epoch} of ${k.epochs}${k.rounds > 1 ? `, round ${k.round} of ${k.rounds}` : ''}`, state(k), parts[k.part] || k.part,
         k.state === 'here' ? count(k.people) : '–', share(k.price), k.closes ? clock(1000 * k.closes) : '–'])) : empty('None has begun.')),
-    card('The committee', h('p', {}, `${s.committee.quorum} of ${s.committee.members.length} have to sign. Nobody learns what you added unless ${s.committee.colluding + 1} of them work together.`),
+    card('The committee', h('p', {}, `${s.committee.quorum} of ${s.committee.members.length} have to certify who is in a sum, and ${s.committee.colluding + 1} to sign its result. Nobody learns what you added unless ${s.committee.colluding + 1} of them work together.`),
       table('members', 'Its members', ['member', 'last answered'], (s.committee.members || []).map((m) => [short(m.peer) + (m.self ? ' (you)' : ''), answered(m)]))),
   ];
 }
