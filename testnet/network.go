@@ -96,10 +96,11 @@ func (c *Config) learn(ctx context.Context, f *fleet, seed uint64, m Method) (t 
 }
 
 // deliveriesPerSecond is how many deliveries two cores carry while they also do other
-// work (each takes about 0.16 ms of processor time). Late models cost accuracy: with
-// 4000 deliveries a second, 100 nodes of the task linear ended at an error of 0.125
-// without privacy, and with 1333 at 0.112, as simulated.
-const deliveriesPerSecond = 2000
+// work. Late models cost accuracy: when a delivery took .16 ms of processor time, and now
+// it takes less, 100 nodes of the task linear ended at an error of 0.125 without privacy
+// with 4000 a second, and with 1333 at 0.112, as simulated. 200 of them at (1, 1e-6) end
+// at 0.178 with 2000 and with 3000.
+const deliveriesPerSecond = 3000
 
 // followWake is minWake if edges follow what is released: renewing and finding them
 // takes some seconds.

@@ -117,7 +117,7 @@ func wantEmpty(t *testing.T, dir string) {
 // carry the deliveries.
 func TestWakeSuitsTheMachine(t *testing.T) {
 	c := simulatedConfig()
-	for n, want := range map[int]float64{10: minWake, 25: minWake, 100: 1.5, 1000: 15} {
+	for n, want := range map[int]float64{10: minWake, 25: minWake, 100: 1, 1000: 10} {
 		d, err := Linear(1, 2)
 		if err != nil {
 			t.Fatal(err)
