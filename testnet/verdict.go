@@ -111,8 +111,12 @@ func (e *Evidence) why(v Verdict) string {
 		return "the noise drowned what sharing gives: without privacy " + free.numbers()
 	case v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile:
 		return "without privacy there is as little to gain, " + free.change()
+	case v.Word == NotWorthIt && v.Change.Low > 0:
+		return "learning alone is better"
+	case v.Word == NotWorthIt && v.Change.High < 0:
+		return "the gain is sure, and too small to notice"
 	case v.Word == NotWorthIt:
-		return ""
+		return fmt.Sprintf("if there is a gain, it is below %.0f %%", 100*worthwhile)
 	case v.People < many:
 		return fmt.Sprintf("%d people are too few", v.People)
 	}
