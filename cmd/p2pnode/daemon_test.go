@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 	"p2pnode/node/local"
 )
@@ -40,6 +41,12 @@ func initNodeAt(t *testing.T, address string, flags ...string) string {
 		"--wake", "0.3", "--releases", "1000"}, flags...)...)
 	cli(t, nil, "data", "import", filepath.Join("testdata", "files", "ratings.csv"), "--dir", dir)
 	return dir
+}
+
+// copyNode copies the data directory of a node that does not run.
+func copyNode(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, exec.Command("cp", "-pR", from+"/.", to).Run())
 }
 
 // shortTemp is a directory that goes with the test. The path of t.TempDir is too

@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 // be longer than a busy machine needs.
 const patience = 4 * time.Minute
 
+// between is the time between two commands that ask for the same thing: each costs a tenth of a
+// second of processor.
+const between = 200 * time.Millisecond
+
 // TestScript runs testdata/script.
 func TestScript(t *testing.T) {
 	t.Parallel()
@@ -103,7 +107,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: until PATTERN COMMAND...")
 	}
 	pattern := regexp.MustCompile("(?m)" + args[0])
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(between) {
 		if ts.Exec(args[1], args[2:]...) == nil && pattern.MatchString(ts.ReadFile("stdout")) {
 			return
 		}

@@ -76,7 +76,7 @@ func incomplete(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: incomplete DIR")
 	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(between) {
 		_ = ts.Exec("p2pnode", "committee", "status", "--dir", args[0]) // whose exit code is not 0
 		if strings.Contains(strings.Join(strings.Fields(ts.ReadFile("stdout")), " "), "not open yet, 0 contributions here, 1 member missing.") {
 			return
@@ -161,8 +161,7 @@ func summed(t *testing.T) (dir string) {
 func setSummed(t *testing.T, from, home, node string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(node))
-	require.NoError(t, os.CopyFS(node, os.DirFS(from)))
-	require.NoError(t, os.Chmod(filepath.Join(node, datadir.KeyFile), 0o600), os.Chmod(filepath.Join(node, datadir.StoreFile), 0o600))
+	copyNode(t, from, node)
 	var known api.Sums
 	cli(t, &known, "sums", "list", "--dir", node)
 	require.NoError(t, copyResult(known.List[0].File, home, func([]byte) {}))
