@@ -12,7 +12,7 @@ import (
 // Rounds holds what the agents of a learner in rounds agree on.
 type Rounds struct {
 	Count int `toml:"count"` // rounds in all; 0: as long as there is budget
-	// Seconds is the longest duration of a round. Once a neighbour has gone on to the
+	// Seconds is the longest duration of a round, at least 0.1. Once a neighbour has gone on to the
 	// next round, half of that time is left, and a tenth once all have. A round ends at
 	// once when all were heard, and soon when all but a third were. A node that starts,
 	// or was cut off, listens for a tenth of Seconds before it begins a round that
@@ -40,7 +40,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // rounds checks the task's table "rounds", for learners that take it.
 func (c *checker) rounds(t *Task) {
 	c.check(t.Rounds.Count >= 0 && t.Rounds.Count <= maxRounds, "rounds.count", "must be between 0 and %d", maxRounds)
-	c.check(t.Rounds.Seconds > 0 && t.Rounds.Seconds <= 1e7, "rounds.seconds", "must be positive and at most 1e7")
+	c.check(t.Rounds.Seconds >= leastRound && t.Rounds.Seconds <= 1e7, "rounds.seconds", "must be between %v and 1e7", leastRound)
 	c.positive("rounds.step", t.Rounds.Step)
 }
 

@@ -151,7 +151,7 @@ type Release struct {
 	MaxDelta    float64 `toml:"max_delta"`
 	MaxReleases int     `toml:"max_releases"`
 	WakeSeconds float64 `toml:"wake_seconds"` // default mean time between wakes
-	MinWake     float64 `toml:"min_wake"`     // shortest mean time allowed, seconds
+	MinWake     float64 `toml:"min_wake"`     // shortest mean time allowed, at least 0.01 seconds
 }
 
 // Dimension is the length of every model: K blocks of [Task.Width] parameters,

@@ -286,6 +286,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"release.max_delta":      func(t *Task) { t.Release.MaxDelta = 1 },
 		"release.max_releases":   func(t *Task) { t.Release.MaxReleases = 0 },
 		"release.min_wake":       func(t *Task) { t.Release.MinWake = 0 },
+		"release.min_wake (low)": func(t *Task) { t.Release.MinWake = 0.009 },
 		"release.wake_seconds":   func(t *Task) { t.Release.WakeSeconds = 0.001 },
 		"features[0].values ":    func(t *Task) { t.Features[0].Values = nil },
 		"features[1].edges (no)": func(t *Task) { t.Features[1].Edges = nil },

@@ -18,6 +18,8 @@ const (
 	maxNameLength = 256
 	maxDegree     = 100  // a node accepts twice as many neighbours, and package gossip lets a peer follow 256
 	maxProfile    = 1024 // the limit of package gossip
+	leastWake     = 0.01 // seconds: a release takes milliseconds to make, and so does each that is heard
+	leastRound    = 0.1  // seconds: a message takes as long to travel
 )
 
 // Fault is what is wrong with one key of a task.
@@ -190,6 +192,6 @@ func (c *checker) release(r Release) {
 	c.check(r.Epsilon > 0 && r.Epsilon <= r.MaxEpsilon, "release.epsilon", "must be positive and at most max_epsilon")
 	c.check(r.Delta > 0 && r.Delta <= r.MaxDelta, "release.delta", "must be positive and at most max_delta")
 	c.check(r.Releases >= 1 && r.Releases <= r.MaxReleases, "release.releases", "must be between 1 and max_releases")
-	c.positive("release.min_wake", r.MinWake)
+	c.check(r.MinWake >= leastWake && !math.IsInf(r.MinWake, 0), "release.min_wake", "must be at least %v", leastWake)
 	c.check(r.WakeSeconds >= r.MinWake && !math.IsInf(r.WakeSeconds, 0), "release.wake_seconds", "must be at least min_wake")
 }
