@@ -130,7 +130,9 @@ func (l *loop) now() time.Duration { return time.Since(l.start) }
 func (l *loop) wake() { l.woke = l.now() }
 
 func (l *loop) receive() error {
-	// A waiting message may come from a neighbour that the agent does not know yet.
+	messages := l.gossip.Inbox().Take()
+	// A message may come from a neighbour that the agent does not know yet. What brought
+	// that neighbour was signalled before its message was in the inbox.
 	select {
 	case <-l.hood.changed:
 		if err := l.look(); err != nil {
@@ -138,7 +140,7 @@ func (l *loop) receive() error {
 		}
 	default:
 	}
-	for _, m := range l.gossip.Inbox().Take() {
+	for _, m := range messages {
 		l.wake()
 		out, err := l.agent.Receive(l.woke, m)
 		if err != nil {
