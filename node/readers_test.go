@@ -220,13 +220,24 @@ func listOf(t *testing.T, task *learner.Task, column string) *learner.Catalogue 
 // task and kind of feature: also what is beyond its range, unknown or empty.
 func TestReaders(t *testing.T) {
 	t.Parallel()
-	for program, name := range map[string]string{"python3": "predict.py", "node": "predict.js"} {
-		t.Run(program, func(t *testing.T) {
+	for _, r := range []struct {
+		name    string
+		program []string // prints where the program itself is: in the path may be a script that chooses among versions, and takes longer than a reader
+	}{
+		{"predict.py", []string{"python3", "-c", "import sys; print(sys.executable)"}},
+		{"predict.js", []string{"node", "-p", "process.execPath"}},
+	} {
+		t.Run(r.program[0], func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(program); err != nil {
-				t.Skipf("%s is missing, so %s was not tried", program, name)
+			if _, err := exec.LookPath(r.program[0]); err != nil {
+				t.Skipf("%s is missing, so %s was not tried", r.program[0], r.name)
 			}
-			reader := filepath.Join("..", "docs", "readers", name)
+			path, err := exec.Command(r.program[0], r.program[1:]...).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			program := strings.TrimSpace(string(path))
+			reader := filepath.Join("..", "docs", "readers", r.name)
 			if text, err := os.ReadFile(reader); err != nil || bytes.Count(text, []byte("\n")) > 60 {
 				t.Errorf("%d lines, %v: a reader has 60 at most", bytes.Count(text, []byte("\n")), err)
 			}
