@@ -243,7 +243,8 @@ func TestKMAndDiffusionRefuse(t *testing.T) {
 		"diffusion.noise":   diffusion(func(t *Task) { t.Diffusion.Noise = "correlated" }),
 		"rounds.step":       diffusion(func(t *Task) { t.Rounds.Step = 1.01 }), // 2/L, L = 2
 		"rounds.step ":      km(func(t *Task) { t.Rounds.Step = 0 }),
-		"rounds.seconds":    km(func(t *Task) { t.Rounds.Seconds = 0.09 }),
+		"rounds.seconds":    km(func(t *Task) { t.Rounds.Seconds = 0 }),
+		"rounds.seconds ":   km(func(t *Task) { t.Rounds.Seconds = 0.09 }),
 		"rounds.count":      km(func(t *Task) { t.Rounds.Count = -1 }),
 		"rounds":            km(func(t *Task) { t.Learner, t.KM = "personal", KM{} }),
 		"clip":              diffusion(func(t *Task) { *t = *multinomialTask("diffusion") }),

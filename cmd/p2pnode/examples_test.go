@@ -23,7 +23,7 @@ import (
 // with the files they name.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	from := nodes{task: initNode(t), empty: shortTemp(t), filled: shortTemp(t), summed: summed(t)}
+	from := nodes{empty: shortTemp(t), filled: shortTemp(t), summed: summed(t)}
 	cli(t, nil, "init", "--dir", from.empty, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
 	copyNode(t, from.empty, from.filled)
 	cli(t, nil, "data", "import", filepath.Join("testdata", "files", "ratings.csv"), "--dir", from.filled)
@@ -40,10 +40,10 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// nodes are the data directories that examples start from, each with a copy of one: of a
-// task, without records, with records, and with the result of a private sum. A copy is a
-// tenth of the work of the commands that make a directory.
-type nodes struct{ task, empty, filled, summed string }
+// nodes are the data directories that examples start from, each with a copy of one: without
+// records, with records, and with the result of a private sum. A copy is a tenth of the work
+// of the commands that make a directory.
+type nodes struct{ empty, filled, summed string }
 
 // setPrivate makes what the commands about private networks need.
 func setPrivate(t *testing.T, c *cobra.Command, home, node string) {
@@ -108,7 +108,7 @@ func runExample(t *testing.T, c *cobra.Command, line string, from nodes) {
 	if err := os.CopyFS(home, os.DirFS(filepath.Join("testdata", "files"))); err != nil {
 		t.Fatal(err)
 	}
-	task, err := os.ReadFile(filepath.Join(from.task, "task.toml"))
+	task, err := os.ReadFile(filepath.Join(from.empty, "task.toml"))
 	require.NoError(t, err, os.WriteFile(filepath.Join(home, "mytask.toml"), task, 0o600))
 	var asked bool
 	switch c.CommandPath() {
