@@ -181,7 +181,10 @@ func newSimulation(c Config) (*simulation, error) {
 	}
 	if s.pull = s.pulls(); s.pull {
 		s.fetch = len(s.actors) >= outOfCache
-		s.outboxes = inLargePages(slices.Repeat([]outbox{emptyOutbox()}, len(s.actors)))
+		s.outboxes = inLargePages(make([]outbox, len(s.actors)))
+		for i := range s.outboxes {
+			s.outboxes[i] = emptyOutbox()
+		}
 		s.looked = slices.Repeat([]time.Duration{-1}, len(s.actors))
 	}
 	s.divide()
