@@ -40,17 +40,22 @@ func median(values []float64) float64 {
 	return values[(len(values)-1)/2]
 }
 
+// share returns the part of a weight that a model keeps when it is clipped to the radius
+// around a centre, at a distance from it. The rest belongs to the centre.
+func share(weight, distance, radius float64) float64 {
+	if distance <= radius {
+		return weight
+	}
+	return weight * radius / distance
+}
+
 // addClipped adds weight times model to dst, with the model clipped to the radius
 // around a centre. distance is that between the model and the centre. It returns the
 // part of the weight that belongs to the centre, which it does not add.
 func addClipped(dst, model []float64, weight, distance, radius float64) float64 {
-	if distance <= radius {
-		vector.AddScaled(dst, weight, model)
-		return 0
-	}
-	share := weight * radius / distance
-	vector.AddScaled(dst, share, model)
-	return weight - share
+	kept := share(weight, distance, radius)
+	vector.AddScaled(dst, kept, model)
+	return weight - kept
 }
 
 // limitPull moves the neighbours' mean toward own, in place, until it is no further away
@@ -63,8 +68,8 @@ func limitPull(mean, own []float64, most float64) float64 {
 	if distance <= most {
 		return 1
 	}
-	share := most / distance
-	floats.Scale(share, mean)
-	floats.AddScaled(mean, 1-share, own)
-	return share
+	left := most / distance
+	floats.Scale(left, mean)
+	floats.AddScaled(mean, 1-left, own)
+	return left
 }

@@ -13,8 +13,9 @@ import (
 type Listener interface {
 	// Hear is [Agent.Receive] for a message over an edge, given by its number among the
 	// edges of the last [Agent.Neighbours] call: sorted by peer, each peer once, none
-	// the agent itself, with positive finite weights. From is not read. The agent keeps
-	// the message's model and nothing else of it.
+	// the agent itself, with positive finite weights. From is not read. The message is one
+	// that an agent of the same task has sent: unlike Receive, Hear does not check its form.
+	// The agent keeps the message's model and nothing else of it.
 	Hear(edge int, m *Message) error
 	// Listens is [Agent.Neighbours] for the same edges, but that one, given by its number
 	// likewise, is live or not.
@@ -30,7 +31,7 @@ type Listener interface {
 const Stages = 4
 
 // Hear implements [Listener].
-func (p *personal) Hear(edge int, m *Message) error { return p.latest[edge].hear(m, len(p.model)) }
+func (p *personal) Hear(edge int, m *Message) error { return p.latest[edge].take(m) }
 
 // Listens implements [Listener].
 func (p *personal) Listens(now time.Duration, edge int, live bool) Output {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/internal/vector"
 )
 
 // neighbourhood is an agent's edges with the newest shared model heard over
@@ -104,15 +106,23 @@ func (n *neighbourhood) hear(m *Message, p int) error {
 
 // hear takes a model of p parameters if it is newer than the last.
 func (l *latest) hear(m *Message, p int) error {
-	switch {
-	case m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0):
+	if m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0) {
 		return ErrShape
-	case m.Round <= l.round:
+	}
+	return l.take(m)
+}
+
+// take is hear of a model of the right form.
+func (l *latest) take(m *Message) error {
+	if m.Round <= l.round {
 		return ErrStale
 	}
 	l.round, l.noiseStd, l.model = m.Round, m.NoiseStd, m.Real
 	return nil
 }
+
+// termsAtOnce is how many models mean adds up before it writes down the sum.
+const termsAtOnce = 8
 
 // mean returns sum_j (W_ij/D_i) T_j over the neighbours that were heard and are not
 // left out, each model clipped around own (see gossipRadius), in the memory of dst; and
@@ -129,9 +139,10 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	if degree == 0 {
 		return own, 0, false
 	}
-	clear(dst)
 	radius, distances := n.radius(own)
-	kept := 0.
+	clear(dst)
+	var block [termsAtOnce]vector.Scaled
+	terms, kept := block[:0], 0.
 	for i := range n.latest {
 		e := &n.latest[i]
 		if e.round == 0 || n.screened.leftOut(i) {
@@ -141,13 +152,19 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 		if distances != nil {
 			distance = distances[i]
 		}
-		left := addClipped(dst, e.model, w, distance, radius)
-		kept += left
+		part := share(w, distance, radius)
+		if len(terms) == termsAtOnce {
+			vector.AddAllScaled(dst, terms)
+			terms = block[:0]
+		}
+		terms = append(terms, vector.Scaled{X: e.model, By: part})
+		kept += w - part
 		if e.noiseStd > 0 {
-			std = math.Hypot(std, (w-left)*e.noiseStd)
+			std = math.Hypot(std, part*e.noiseStd)
 		}
 		n.workspace.between()
 	}
+	vector.AddAllScaled(dst, terms)
 	if kept > 0 {
 		floats.AddScaled(dst, kept, own)
 		std = math.Hypot(std, kept*ownStd)

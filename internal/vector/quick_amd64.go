@@ -14,6 +14,11 @@ func dot(x, y []float64) float64
 //go:noescape
 func addScaled(dst []float64, alpha float64, x []float64)
 
+// addAllScaled reads and writes each number of dst once, however long the list.
+//
+//go:noescape
+func addAllScaled(dst []float64, list []Scaled)
+
 //go:noescape
 func squares(x []float64) float64
 

@@ -91,6 +91,76 @@ done:
 	VZEROUPPER
 	RET
 
+// func addAllScaled(dst []float64, list []Scaled)
+TEXT ·addAllScaled(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), DI
+	MOVQ  dst_len+8(FP), CX
+	MOVQ  list_base+24(FP), R8
+	MOVQ  list_len+32(FP), R9
+	XORQ  BX, BX
+	TESTQ R9, R9
+	JLE   done
+	SUBQ  $16, CX
+	JL    few
+
+sixteen:
+	LEAQ    (DI)(BX*8), AX
+	VMOVUPD (AX), Y4
+	VMOVUPD 32(AX), Y5
+	VMOVUPD 64(AX), Y6
+	VMOVUPD 96(AX), Y7
+	MOVQ    R8, R10
+	MOVQ    R9, R11
+
+next:
+	MOVQ         (R10), SI
+	LEAQ         (SI)(BX*8), SI
+	VBROADCASTSD 24(R10), Y0
+	VMULPD       (SI), Y0, Y1
+	VMULPD       32(SI), Y0, Y2
+	VMULPD       64(SI), Y0, Y3
+	VMULPD       96(SI), Y0, Y8
+	VADDPD       Y1, Y4, Y4
+	VADDPD       Y2, Y5, Y5
+	VADDPD       Y3, Y6, Y6
+	VADDPD       Y8, Y7, Y7
+	ADDQ         $32, R10
+	DECQ         R11
+	JNZ          next
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	VMOVUPD      Y6, 64(AX)
+	VMOVUPD      Y7, 96(AX)
+	ADDQ         $16, BX
+	SUBQ         $16, CX
+	JGE          sixteen
+
+few:
+	ADDQ $16, CX
+	JLE  done
+
+one:
+	VMOVSD (DI)(BX*8), X4
+	MOVQ   R8, R10
+	MOVQ   R9, R11
+
+nextOne:
+	MOVQ   (R10), SI
+	VMOVSD 24(R10), X0
+	VMULSD (SI)(BX*8), X0, X1
+	VADDSD X1, X4, X4
+	ADDQ   $32, R10
+	DECQ   R11
+	JNZ    nextOne
+	VMOVSD X4, (DI)(BX*8)
+	INCQ   BX
+	DECQ   CX
+	JNZ    one
+
+done:
+	VZEROUPPER
+	RET
+
 // func squares(x []float64) float64
 TEXT ·squares(SB), NOSPLIT, $0-32
 	MOVQ   x_base+0(FP), SI

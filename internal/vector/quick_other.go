@@ -6,6 +6,7 @@ const quick = false
 
 func dot(_, _ []float64) float64                    { panic(never) }
 func addScaled(_ []float64, _ float64, _ []float64) { panic(never) }
+func addAllScaled(_ []float64, _ []Scaled)          { panic(never) }
 func squares(_ []float64) float64                   { panic(never) }
 func addUnits(_ []int64, _ []float64, _ float64)    { panic(never) }
 func multiply(_ []float64, _ []Product)             { panic(never) }

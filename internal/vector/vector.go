@@ -25,6 +25,17 @@ func AddScaled(dst []float64, alpha float64, x []float64) {
 	floats.AddScaled(dst, alpha, x)
 }
 
+// AddAllScaled is [AddScaled] for one of the list after the other.
+func AddAllScaled(dst []float64, list []Scaled) {
+	if quick && fit(list, len(dst)) {
+		addAllScaled(dst, list)
+		return
+	}
+	for _, s := range list {
+		AddScaled(dst, s.By, s.X)
+	}
+}
+
 // Squares is the sum of the squares of x, added up in any order.
 func Squares(x []float64) float64 {
 	if quick {
@@ -83,13 +94,19 @@ type Scaled struct {
 	By float64
 }
 
+// fit reports whether each of the list has n numbers.
+func fit(list []Scaled, n int) bool {
+	for i := range list {
+		if len(list[i].X) != n {
+			return false
+		}
+	}
+	return true
+}
+
 // AddAllUnits is [AddUnits] for one of the list after the other.
 func AddAllUnits(total []int64, list []Scaled) {
-	even := quick
-	for i := range list {
-		even = even && len(list[i].X) == len(total)
-	}
-	if even {
+	if quick && fit(list, len(total)) {
 		addAllUnits(total, list)
 		return
 	}

@@ -30,6 +30,7 @@ func alike(t *testing.T, x, y []float64, alpha float64) {
 		t.Errorf("%v plus %v times %v is %v, want %v", x, alpha, y, got, want)
 	}
 	productsAlike(t, x, y)
+	sumsAlike(t, x, y, alpha)
 	got, want = slices.Clone(x), nil
 	plain := 0.
 	for _, v := range got {
@@ -101,6 +102,22 @@ func productsAlike(t *testing.T, x, y []float64) {
 	}
 }
 
+// sumsAlike checks AddAllScaled against AddScaled of one after the other.
+func sumsAlike(t *testing.T, x, y []float64, alpha float64) {
+	t.Helper()
+	for n := range 4 {
+		got, want := slices.Clone(x), slices.Clone(x)
+		list := slices.Repeat([]Scaled{{y, alpha}}, n)
+		for k := range list {
+			list[k].By /= float64(k + 1)
+			floats.AddScaled(want, list[k].By, y)
+		}
+		if AddAllScaled(got, list); !slices.EqualFunc(got, want, same) {
+			t.Errorf("%v plus %d times %v times %v is %v, want %v", x, n, alpha, y, got, want)
+		}
+	}
+}
+
 // At every length up to some pieces of what is done at once, and at every offset from the
 // start of a line, all is as gonum has it.
 func TestAlike(t *testing.T) {
@@ -158,11 +175,12 @@ func joined(high, low uint64) *big.Int {
 // Vectors of two lengths are refused as gonum refuses them.
 func TestLengths(t *testing.T) {
 	for name, f := range map[string]func(){
-		"Dot":         func() { Dot(make([]float64, 8), make([]float64, 9)) },
-		"AddScaled":   func() { AddScaled(make([]float64, 8), 1, make([]float64, 9)) },
-		"AddUnits":    func() { AddUnits(make([]int64, 8), make([]float64, 9), 1) },
-		"Multiply":    func() { Multiply(make([]float64, 8), []Product{{X: make([]float64, 8)}, {X: make([]float64, 9)}}) },
-		"AddAllUnits": func() { AddAllUnits(make([]int64, 8), []Scaled{{make([]float64, 8), 1}, {make([]float64, 9), 1}}) },
+		"Dot":          func() { Dot(make([]float64, 8), make([]float64, 9)) },
+		"AddScaled":    func() { AddScaled(make([]float64, 8), 1, make([]float64, 9)) },
+		"AddUnits":     func() { AddUnits(make([]int64, 8), make([]float64, 9), 1) },
+		"Multiply":     func() { Multiply(make([]float64, 8), []Product{{X: make([]float64, 8)}, {X: make([]float64, 9)}}) },
+		"AddAllScaled": func() { AddAllScaled(make([]float64, 8), []Scaled{{make([]float64, 8), 1}, {make([]float64, 9), 1}}) },
+		"AddAllUnits":  func() { AddAllUnits(make([]int64, 8), []Scaled{{make([]float64, 8), 1}, {make([]float64, 9), 1}}) },
 	} {
 		func() {
 			defer func() {
