@@ -166,13 +166,17 @@ func withKey(text []byte, k Key, c *Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := linesOf(text)[k.Name]
+	lines, refused := linesOf(text)
+	if refused != nil {
+		return nil, fmt.Errorf("line %d: it %s", refused.Line, refused.Text)
+	}
+	line := lines[k.Name]
 	if line == 0 {
 		return appendKey(text, k, assigned), nil
 	}
-	lines := bytes.SplitAfter(text, []byte("\n"))
-	for end := line; end <= len(lines); end++ {
-		old := bytes.Join(lines[line-1:end], nil)
+	split := bytes.SplitAfter(text, []byte("\n"))
+	for end := line; end <= len(split); end++ {
+		old := bytes.Join(split[line-1:end], nil)
 		if !sound(old) {
 			continue // the value continues on the next line
 		}
@@ -182,7 +186,7 @@ func withKey(text []byte, k Key, c *Config) ([]byte, error) {
 		if bytes.HasSuffix(old, []byte("\n")) {
 			assigned += "\n"
 		}
-		return slices.Concat(bytes.Join(lines[:line-1], nil), []byte(assigned), bytes.Join(lines[end:], nil)), nil
+		return slices.Concat(bytes.Join(split[:line-1], nil), []byte(assigned), bytes.Join(split[end:], nil)), nil
 	}
 	return nil, fmt.Errorf("line %d: the end of the value of %q was not found", line, k.Name)
 }

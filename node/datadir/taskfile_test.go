@@ -113,27 +113,36 @@ func FuzzCheckTask(f *testing.F) {
 }
 
 // A task of a stranger costs no more than its length: it may have more mistakes than anybody
-// reads, and keys within keys without end.
+// reads, keys within keys without end, and so many that go-toml would compare for minutes.
 func TestHostileTasksAreCheckedSoon(t *testing.T) {
-	var keys strings.Builder
-	for i := range 20_000 {
-		fmt.Fprintf(&keys, "a%d = 1\n", i)
+	if _, wrong, _ := CheckTask([]byte(strings.Repeat("[[features]]\n", 20_000)), 0, 0); len(wrong) == 0 || len(wrong) > mostFindings {
+		t.Errorf("tables: %d findings, expected 1 to %d", len(wrong), mostFindings)
 	}
-	for name, text := range map[string]string{
-		"tables": strings.Repeat("[[features]]\n", 20_000),
-		"keys":   keys.String(),
+	many := func(each string) string {
+		var text strings.Builder
+		for i := range 20_000 {
+			fmt.Fprintf(&text, each, i)
+		}
+		return text.String()
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"keys":              {many("a%d = 1\n"), "line 5001: has more than 5000 different keys: no file needs so many"},
+		"tables":            {many("[a%d]\n"), "line 5001: has more than 5000"},
+		"lists of tables":   {many("[[a%d]]\n"), "line 5001: has more than 5000"},
+		"names with points": {many("\"a.%d\" = 1\n"), "line 5001: has more than 5000"},
+		"tables in lists":   {"a = [" + many("{b%d = 1},") + "]\n", "line 1: has more than 5000"},
+		"the same in lists": {"a = [" + strings.Repeat("{b = 1},", 20_000) + "]\n" + strings.Repeat("[[b]]\n", 20_000), "line 1: has more than 5000"},
+		"one in another":    {strings.Repeat("a.", 2000) + "a = 1\n", "line 1: has a key inside 16 others: none that means anything lies so deep"},
+		"a deep table":      {"[" + strings.Repeat("a.", 2000) + "a]\n", "line 1: has a key inside 16"},
+		"tables in a line":  {"a = " + strings.Repeat("{a = ", 2000) + "1" + strings.Repeat("}", 2000) + "\n", "line 1: has a key inside 16"},
+		"lists in lists":    {"a = " + strings.Repeat("[", 2000) + "{a = 1}" + strings.Repeat("]", 2000) + "\n", "line 1: has a key inside 16"},
 	} {
-		if _, wrong, _ := CheckTask([]byte(text), 0, 0); len(wrong) == 0 || len(wrong) > mostFindings {
-			t.Errorf("%s: %d findings, expected 1 to %d", name, len(wrong), mostFindings)
+		if _, wrong, _ := CheckTask([]byte(c.text), 0, 0); len(wrong) != 1 || !strings.HasPrefix(fmt.Sprintf("line %d: %s", wrong[0].Line, wrong[0].Text), c.want) {
+			t.Errorf("%s: %v, expected %s", name, wrong, c.want)
 		}
 	}
-	for name, text := range map[string]string{
-		"a key": strings.Repeat("a.", 2000) + "a = 1\n", "a table": "[" + strings.Repeat("a.", 2000) + "a]\n",
-		"tables in a line": "a = " + strings.Repeat("{a = ", 2000) + "1" + strings.Repeat("}", 2000) + "\n",
-		"lists":            "a = " + strings.Repeat("[", 2000) + "{a = 1}" + strings.Repeat("]", 2000) + "\n",
-	} {
-		if lines := linesOf([]byte(text)); lines["a"] != 1 || len(lines) > 2*deepestKey {
-			t.Errorf("%s: the lines of %d keys are known, expected at most %d", name, len(lines), 2*deepestKey)
-		}
+	// What comes again in each table of a list is one key.
+	if _, wrong, _ := CheckTask([]byte(many("[[features]]\nname = 'a%d'\n")), 0, 0); len(wrong) == 0 || strings.Contains(wrong[0].Text, "different keys") {
+		t.Errorf("many features: %v", wrong)
 	}
 }

@@ -70,11 +70,13 @@ type tomlFile struct {
 	wrong []Finding
 }
 
-// A file may come from a stranger: no more findings of one are noted, and no keys that lie
-// deeper than any that have a meaning.
+// A file may come from a stranger: no more findings of one are noted, and it may not have
+// keys that lie deeper than any that have a meaning, or so many different ones that go-toml,
+// which compares each with all others, would be at work for long.
 const (
 	mostFindings = 100
 	deepestKey   = 16
+	mostKeys     = 5000
 )
 
 // note notes a finding, unless there are so many that nobody reads more.
@@ -98,12 +100,16 @@ func (f *tomlFile) finding(key, text string) Finding {
 // read decodes the usable part of a file into a value, over what the value holds already,
 // and notes what is wrong with the rest. It returns false if nothing can be used.
 func (f *tomlFile) read(text []byte, into any) bool {
+	var refused *Finding
+	if f.lines, refused = linesOf(text); refused != nil {
+		f.note(*refused)
+		return false
+	}
 	var tables map[string]any
 	if err := toml.Unmarshal(text, &tables); err != nil {
 		f.note(syntax(err))
 		return false
 	}
-	f.lines = linesOf(text)
 	f.fitTable("", tables, f.form.of)
 	f.keys = learner.Keys{}
 	addKeys(f.keys, "", tables)
@@ -278,72 +284,105 @@ func alike(a, b string) bool {
 
 // lineFinder finds the lines in which the keys of a text stand.
 type lineFinder struct {
-	parser unstable.Parser
-	breaks []int          // the offsets at which lines end
-	lists  map[string]int // how many tables each list of tables has so far
-	lines  map[string]int
+	parser  unstable.Parser
+	breaks  []int          // the offsets at which lines end
+	lists   map[string]int // how many tables each list of tables has so far
+	lines   map[string]int
+	names   map[string]bool // of the keys that go-toml compares with each other
+	refused *Finding        // why the text is read no further
 }
 
-// linesOf returns the line in which each key of a text stands first.
-func linesOf(text []byte) map[string]int {
-	f := lineFinder{lists: map[string]int{}, lines: map[string]int{}}
+// place is a key, with the numbers of the lists that it is in, and as go-toml knows it: a
+// list of tables forgets the keys of one when the next begins.
+type place struct{ key, name string }
+
+func (p place) below(name string) place {
+	return place{strings.TrimPrefix(p.key+"."+name, "."), fmt.Sprintf("%s%d:%s", p.name, len(name), name)}
+}
+
+// linesOf returns the line in which each key of a text stands first, or what is wrong with
+// so many or so deep keys.
+func linesOf(text []byte) (lines map[string]int, refused *Finding) {
+	f := lineFinder{lists: map[string]int{}, lines: map[string]int{}, names: map[string]bool{}}
 	for i, c := range text {
 		if c == '\n' {
 			f.breaks = append(f.breaks, i)
 		}
 	}
 	f.parser.Reset(text)
-	table := ""
-	for f.parser.NextExpression() {
+	var table place
+	for f.refused == nil && f.parser.NextExpression() {
 		switch e := f.parser.Expression(); e.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			table = f.key("", e)
+			table = f.key(place{}, e)
 		case unstable.KeyValue:
-			f.value(f.key(table, e), e.Value())
+			f.pair(table, e)
 		}
 	}
-	return f.lines
+	return f.lines, f.refused
 }
 
 // key notes the line of the key of an expression in a table, and of the tables that it
 // names on the way.
-func (f *lineFinder) key(table string, e *unstable.Node) string {
-	key := table
-	for part := e.Key(); part.Next() && strings.Count(key, ".") < deepestKey; {
-		key = strings.TrimPrefix(key+"."+string(part.Node().Data), ".")
-		f.note(key, part.Node())
+func (f *lineFinder) key(at place, e *unstable.Node) place {
+	for part := e.Key(); f.refused == nil && part.Next(); {
+		at = at.below(string(part.Node().Data))
+		f.note(at, part.Node())
 		if e.Kind == unstable.ArrayTable && part.IsLast() {
-			f.lists[key]++
+			f.lists[at.key]++
 		}
-		if n := f.lists[key]; n > 0 {
-			key = fmt.Sprintf("%s[%d]", key, n-1)
-			f.note(key, part.Node())
+		if n := f.lists[at.key]; n > 0 {
+			at.key = fmt.Sprintf("%s[%d]", at.key, n-1)
+			f.note(at, part.Node())
 		}
 	}
-	return key
+	return at
 }
 
-// value notes the lines of the keys inside a value.
-func (f *lineFinder) value(key string, v *unstable.Node) {
-	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array || strings.Count(key, ".")+strings.Count(key, "[") > deepestKey {
+// pair notes the line of a key in a table, and those of the keys inside its value.
+func (f *lineFinder) pair(table place, e *unstable.Node) {
+	at := f.key(table, e)
+	f.value(at, f.lines[at.key], e.Value())
+}
+
+// value notes the lines of the keys inside the value of a key in a line.
+func (f *lineFinder) value(at place, line int, v *unstable.Node) {
+	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array {
 		return
 	}
 	i := 0
-	for child := v.Children(); child.Next(); {
+	for child := v.Children(); f.refused == nil && child.Next(); {
 		switch c := child.Node(); c.Kind {
 		case unstable.KeyValue:
-			f.value(f.key(key, c), c.Value())
+			f.pair(at, c)
 		case unstable.Comment:
+		case unstable.InlineTable, unstable.Array:
+			element := place{fmt.Sprintf("%s[%d]", at.key, i), fmt.Sprintf("%s%d,", at.name, i)}
+			f.count(element, line)
+			f.value(element, line, c)
+			i++
 		default:
-			f.value(fmt.Sprintf("%s[%d]", key, i), c)
 			i++
 		}
 	}
 }
 
-func (f *lineFinder) note(key string, part *unstable.Node) {
-	if f.lines[key] == 0 {
-		at, _ := slices.BinarySearch(f.breaks, int(part.Raw.Offset))
-		f.lines[key] = at + 1
+func (f *lineFinder) note(at place, part *unstable.Node) {
+	if f.lines[at.key] == 0 {
+		before, _ := slices.BinarySearch(f.breaks, int(part.Raw.Offset))
+		f.lines[at.key] = before + 1
+	}
+	f.count(at, f.lines[at.key])
+}
+
+// count refuses the text if a key, or a list's element, in a line is one too many or lies
+// too deep.
+func (f *lineFinder) count(at place, line int) {
+	f.names[at.name] = true
+	switch {
+	case strings.Count(at.key, ".")+strings.Count(at.key, "[") >= deepestKey:
+		f.refused = &Finding{Line: line, Text: fmt.Sprintf("has a key inside %d others: none that means anything lies so deep", deepestKey)}
+	case len(f.names) > mostKeys:
+		f.refused = &Finding{Line: line, Text: fmt.Sprintf("has more than %d different keys: no file needs so many", mostKeys)}
 	}
 }
