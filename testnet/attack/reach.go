@@ -115,17 +115,8 @@ func (f *field) admitted(ctx context.Context, name string, newcomers []*person) 
 	}
 	back := newWait(func() (bool, error) { return f.linked(ctx, f.victim(), old) })
 	waits := []*wait{back}
-	for _, p := range newcomers {
-		if err := f.start(p); err != nil {
-			return nil, err
-		}
-		waits = append(waits, newWait(func() (bool, error) {
-			n, err := f.links(ctx, p) // edges to old nodes: newcomers are not in f.honest
-			return n > 0, err
-		}))
-	}
-	err := until(ctx, soon, func() (bool, error) {
-		done := true
+	look := func() (done bool, err error) {
+		done = true
 		for _, w := range waits {
 			if err := w.look(); err != nil {
 				return false, err
@@ -133,7 +124,20 @@ func (f *field) admitted(ctx context.Context, name string, newcomers []*person) 
 			done = done && w.took > 0
 		}
 		return done, nil
-	})
+	}
+	for _, p := range newcomers { // which takes long on a busy machine: those who are in meanwhile count
+		if err := f.start(p); err != nil {
+			return nil, err
+		}
+		waits = append(waits, newWait(func() (bool, error) {
+			n, err := f.links(ctx, p) // edges to old nodes: newcomers are not in f.honest
+			return n > 0, err
+		}))
+		if _, err := look(); err != nil {
+			return nil, err
+		}
+	}
+	err := until(ctx, soon, look)
 	if err != nil && !errors.Is(err, errTimeout) {
 		return nil, err
 	}
