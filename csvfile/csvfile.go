@@ -95,6 +95,8 @@ var mark = []byte("\ufeff")
 var (
 	errUTF16 = errors.New("the file is text in UTF-16, as a spreadsheet's \"Unicode Text\"; save it as CSV in UTF-8")
 	errBytes = errors.New("the file is not text: it has bytes of 0; save it as CSV in UTF-8")
+	errGzip  = errors.New("the file is compressed by gzip; unpack it first, as gunzip does")
+	errZip   = errors.New("the file is a ZIP archive or a spreadsheet's workbook; unpack it, or save it as CSV in UTF-8")
 	errEmpty = errors.New("there is no header line: the first line must name the columns")
 	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
 	errLong  = fmt.Errorf("a row is longer than %d MB; a quotation mark may not be closed", rowBytes>>20)
@@ -105,6 +107,10 @@ var (
 // encoding refuses a file whose first bytes show that it is not lines in UTF-8.
 func encoding(start []byte) error {
 	switch {
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+		return errGzip
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return errZip
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
 		return errUTF16
 	case len(start) > 1 && (start[0] == 0) != (start[1] == 0): // without its mark
