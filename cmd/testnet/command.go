@@ -86,6 +86,7 @@ type options struct {
 	seeds          int
 	data, task     string
 	node           string // the column of data that names the owner of a line's record
+	skipBad        bool   // leave lines out that cannot be read
 	deal           bool   // deal lines out if no column names their owner
 	out            string
 	shadow         string // where to write a configuration of Shadow instead
@@ -138,6 +139,7 @@ func (o *options) addDataFlags(cmd *cobra.Command) {
 	f.StringVar(&o.data, "data", "", "a CSV with a column that says whose record a line is, or MovieLens-100K's u.data (default: built in)")
 	f.StringVar(&o.task, "task", "movies", "movies, linear, clusters, or a task file (.toml)")
 	f.StringVar(&o.node, "node-column", "", fmt.Sprintf("the column of --data that says whose record a line is (default %q)", testnet.NodeColumn))
+	f.BoolVar(&o.skipBad, "skip-bad", false, "leave lines of --data out that cannot be read, and say which")
 	f.IntVar(&o.groups, "groups", fewestGroups, "hidden groups of --task clusters, 2 to 10")
 }
 
@@ -149,7 +151,7 @@ func (o *options) run(cmd *cobra.Command, dir string, args []string) error {
 	if o.shadow != "" {
 		return o.writeShadow(cmd)
 	}
-	task, source, err := o.source()
+	task, source, err := o.source(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -297,7 +299,7 @@ func (o *options) export(cmd *cobra.Command) error {
 	if o.out == "" {
 		return usageError{fmt.Errorf("--out: say where to write the files")}
 	}
-	_, source, err := o.source()
+	_, source, err := o.source(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,8 +63,8 @@ func (o *options) madeUp() bool {
 }
 
 // source finds the task, reads the data once and returns what makes a data set
-// of it for each seed.
-func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, error), error) {
+// of it for each seed. errs is told which lines were left out.
+func (o *options) source(errs io.Writer) (*learner.Task, func(seed uint64) (*testnet.Dataset, error), error) {
 	n, err := o.size()
 	if err != nil {
 		return nil, nil, err
@@ -77,6 +78,8 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 		return nil, nil, usageError{fmt.Errorf("--groups %d: must be a number from %d to %d", o.groups, fewestGroups, learner.Clusters().Width())}
 	case o.node != "" && (o.data == "" || filepath.Base(o.data) == hundredK):
 		return nil, nil, usageError{errors.New("--node-column: goes with --data and a CSV")}
+	case o.skipBad && (o.data == "" || filepath.Base(o.data) == hundredK):
+		return nil, nil, usageError{errors.New("--skip-bad: goes with --data and a CSV")}
 	case o.groups > fewestGroups && (o.data != "" || o.task != clustersTask):
 		return nil, nil, usageError{errors.New("--groups: goes with --task clusters")}
 	}
@@ -89,7 +92,7 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 		}
 		return task, func(seed uint64) (*testnet.Dataset, error) { return testnet.Clusters(seed, n, o.groups, 0) }, nil
 	}
-	all, err := o.read(task, n)
+	all, err := o.read(task, n, errs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +107,7 @@ func (o *options) source() (*learner.Task, func(seed uint64) (*testnet.Dataset, 
 
 // read reads all people of the data set that the flags name. Lines without an owner are
 // dealt out among n people; n = 0 takes the people that a column names.
-func (o *options) read(t *learner.Task, n int) (*testnet.Dataset, error) {
+func (o *options) read(t *learner.Task, n int, errs io.Writer) (*testnet.Dataset, error) {
 	if o.data == "" {
 		files, err := fs.Sub(embedded, embeddedDir)
 		if err != nil {
@@ -125,7 +128,26 @@ func (o *options) read(t *learner.Task, n int) (*testnet.Dataset, error) {
 	if o.deal && o.node == "" && o.nodes != "" {
 		owners.Deal = n
 	}
-	return testnet.ReadPeople(f, o.data, t, owners)
+	if o.skipBad {
+		owners.Skipped = tellSkipped(errs)
+	}
+	d, err := testnet.ReadPeople(f, o.data, t, owners)
+	return d, skippable(err)
+}
+
+// tellSkipped says which lines of a file are left out.
+func tellSkipped(w io.Writer) func(*testnet.BadLines) {
+	return func(bad *testnet.BadLines) {
+		fmt.Fprintf(w, "Left out: %v\n", strings.TrimPrefix(bad.Error(), "testnet: "))
+	}
+}
+
+// skippable adds to the error of bad lines what can be done about them.
+func skippable(err error) error {
+	if _, bad := errors.AsType[*testnet.BadLines](err); bad {
+		return fmt.Errorf("%w\nmend them, or leave them out with --skip-bad", err)
+	}
+	return err
 }
 
 func newTerms() *cobra.Command {

@@ -89,6 +89,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--processes 9 --netns 5 --online 0 --task linear", "online 0: must be more than 0"},
 		{"--processes 9 --p2pnode /nowhere/p2pnode --task linear", "--p2pnode: "},
 		{"--node-column viewer", "--node-column: goes with --data"},
+		{"--skip-bad", "--skip-bad: goes with --data"},
 		{"--groups 3", "--groups: goes with --task clusters"},
 		{"--groups 1 --task clusters", "--groups 1: must be a number from 2 to 10"},
 		{"--netns 5 --task linear", "--netns: goes with --processes"},
@@ -338,6 +339,10 @@ func TestExportOfAStrangersFile(t *testing.T) {
 	for i := range 24 {
 		text += fmt.Sprintf("v%d,Drama,%d,%d\n", i%2, 1990+i, 1+i%5)
 	}
+	bad := filepath.Join(dir, "bad.csv")
+	if err := os.WriteFile(bad, []byte(text+"v1,Drama,1999,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -349,6 +354,8 @@ func TestExportOfAStrangersFile(t *testing.T) {
 		{"--nodes 3", "3 people of " + file, "so the lines were dealt out to 3 people in turn", 0},
 		{"", "", `no column "node" that says whose record a line is: name another with --node-column`, exitFailed},
 		{"--node-column reader --nodes 3", "", `no column "reader"`, exitFailed},
+		{"--node-column viewer --data " + bad, "", "leave them out with --skip-bad", exitFailed},
+		{"--node-column viewer --nodes all --skip-bad --data " + bad, "2 people of " + bad, "Left out: " + bad + " has 1 bad line:", 0},
 	} {
 		code, stdout, stderr := testnetRun(t, t.Context(), append([]string{"export", "--out", out, "--data", file}, strings.Fields(c.flags)...)...)
 		if code != c.code || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.err) {

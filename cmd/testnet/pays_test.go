@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // binary, so nothing here fails by chance.
 func simulate(t *testing.T, o options, m testnet.Method, seeds int) []testnet.Pair {
 	t.Helper()
-	_, source, err := o.source()
+	_, source, err := o.source(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

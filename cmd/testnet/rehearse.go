@@ -139,11 +139,11 @@ func (o *rehearseOptions) read(cmd *cobra.Command, t *learner.Task) (*testnet.Da
 		owners = testnet.Owners{Column: testnet.NodeColumn, Deal: o.nodes}
 	}
 	if o.skipBad {
-		owners.Skipped = func(bad *testnet.BadLines) { fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", bad) }
+		owners.Skipped = tellSkipped(cmd.ErrOrStderr())
 	}
 	d, err := testnet.ReadPeople(f, filepath.Base(o.data), t, owners)
 	if err != nil || t.SumsCatalogue() == "" {
-		return d, err
+		return d, skippable(err)
 	}
 	if o.catalogue == "" {
 		return nil, errors.New("--catalogue: the task sums up by the keys that a public file lists: name that file")

@@ -61,7 +61,7 @@ func TestRehearse(t *testing.T) {
 	if out.Nodes != 5 || !strings.Contains(out.Driver, "daemon") || out.Verdict == "" || len(out.Changed) == 0 || len(out.Cells) != 1 || out.Cells[0].Unknown != 1 {
 		t.Errorf("%+v", out)
 	}
-	if !strings.Contains(stderr, "left out: ") || !strings.Contains(stderr, "has 1 bad line:") {
+	if !strings.Contains(stderr, "Left out: ") || !strings.Contains(stderr, "has 1 bad line:") {
 		t.Errorf("the bad line is not told: %s", stderr)
 	}
 	if code, _, stderr = testnetRun(t, t.Context(), "rehearse", "--task", "movies", "--data", file, "--node-column", "house"); code != exitFailed || !strings.Contains(stderr, `no column "house"`) {

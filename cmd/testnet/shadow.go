@@ -73,7 +73,7 @@ type shadowProcess struct {
 // writeShadow writes a configuration of the Shadow simulator in which each person is a
 // host with a daemon, and her records.
 func (o *options) writeShadow(cmd *cobra.Command) error {
-	task, source, err := o.source()
+	task, source, err := o.source(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
