@@ -285,7 +285,7 @@ func (r *Result) verdict() Verdict {
 		majority, models = majority+t.Majority, models+len(t.Errors)
 	}
 	return Judge(Evidence{
-		Pairs: r.Pairs(m), Free: r.free(m), Base: r.base(), MajorityOnly: majority > 0 && majority == models, Seed: r.Seed,
+		Pairs: r.Pairs(m), Free: r.free(m), Floor: m == Broadcast, Base: r.base(), MajorityOnly: majority > 0 && majority == models, Seed: r.Seed,
 	})
 }
 

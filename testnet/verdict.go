@@ -18,6 +18,9 @@ type Evidence struct {
 	Pairs []Pair  // as it was done, within the budget
 	Free  []Pair  // the same people without privacy; nil: not measured
 	Base  float64 // mean error of a constant on the same records; 0: not known
+	// Floor says that Free is the same broadcasts without noise. Their steps were chosen for
+	// the noise, so sharing in another way may give much more.
+	Floor bool
 	// MajorityOnly says that no model learned together predicts anything but the most
 	// frequent class of its person.
 	MajorityOnly bool
@@ -89,6 +92,9 @@ func (e *Evidence) baseDoes() bool {
 	return e.MajorityOnly || e.Base > 0 && Summarise(e.Pairs).Error >= e.Base
 }
 
+// sumMayGive is what broadcasts cannot tell of a private sum.
+const sumMayGive = "; whether a private sum gives more, testnet --sim works out"
+
 // why is the reason that the numbers of the verdict do not show.
 func (e *Evidence) why(v Verdict) string {
 	free := verdictOf(e.Free, e.Seed)
@@ -107,6 +113,10 @@ func (e *Evidence) why(v Verdict) string {
 		return "a small gain, but a sure one"
 	case v.Word == WorthIt:
 		return ""
+	case e.Floor && free.Change.High < 0 && free.Change.High < v.Change.Mean:
+		return "the noise drowned what broadcasts give: without it " + free.numbers() + sumMayGive
+	case e.Floor && v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile:
+		return "broadcasts without noise gain as little, " + free.change() + sumMayGive
 	case free.Change.High < 0 && free.Change.High < v.Change.Mean:
 		return "the noise drowned what sharing gives: without privacy " + free.numbers()
 	case v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile:
