@@ -78,7 +78,7 @@ func (d dialogue) ask(p *draft.Plan, q *draft.Question) error {
 }
 
 // missingAnswers lists all questions, with a command that answers them.
-func missingAnswers(cmd *cobra.Command, questions []draft.Question) error {
+func missingAnswers(cmd *cobra.Command, s *draft.Survey, questions []draft.Question) error {
 	var b strings.Builder
 	b.WriteString("the task is public, so you say these, and they are not taken from the file:\n")
 	line := cmd.CommandPath()
@@ -86,6 +86,9 @@ func missingAnswers(cmd *cobra.Command, questions []draft.Question) error {
 	for _, q := range questions {
 		fmt.Fprintf(&b, "  %s: %s\n", q.Column, q.Seen)
 		line += " \\\n  " + q.Flag() + " " + shellWord(q.Column+"="+q.Suggested)
+	}
+	if s.Node < 0 {
+		b.WriteString("If one of these columns says whose record a line is, nothing of it belongs into the task: name it with --node-column.\n")
 	}
 	b.WriteString("This command has guesses, made from your file: change what not everybody may know, or what does not suit everybody's data:\n" + line)
 	return errors.New(b.String())

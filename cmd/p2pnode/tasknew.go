@@ -220,7 +220,7 @@ func (f *newTask) answer(cmd *cobra.Command, o *options, s *draft.Survey, p *dra
 			return err
 		}
 	}
-	return usageError{missingAnswers(cmd, questions), cmd}
+	return usageError{missingAnswers(cmd, s, questions), cmd}
 }
 
 // saidAloud says what was assumed about the file.

@@ -143,3 +143,22 @@ func TestStrangersFiles(t *testing.T) {
 		cli(t, nil, "data", "import", "--dir", node, filepath.Join(dir, c.name+".csv"))
 	}
 }
+
+// Without a terminal, whoever has not said which column names the owners is told how,
+// before she copies their names into a public task.
+func TestMissingAnswersNameTheNodeColumn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "readings.csv")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(readings(3, 20, true), "node,", "household,", 1)), 0o600))
+	for _, c := range []struct {
+		flags []string
+		told  bool
+	}{{nil, true}, {[]string{"--node-column", "household"}, false}} {
+		command := newCommand(&options{})
+		command.SetArgs(append([]string{"task", "new", "--from", file}, c.flags...))
+		command.SetIn(strings.NewReader(""))
+		err := command.Execute()
+		if err == nil || !strings.Contains(err.Error(), "--range outside=") || strings.Contains(err.Error(), "name it with --node-column") != c.told {
+			t.Errorf("%v: %v", c.flags, err)
+		}
+	}
+}
