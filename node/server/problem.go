@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -84,6 +85,10 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	_ = json.NewEncoder(w).Encode(p.Problem) // cannot be reported: the client has gone
 }
 
+// mostMistakes is how many mistakes in a request are named. A list of rows may have one in
+// each.
+const mostMistakes = 10
+
 // ours turns an error that huma found in a request into a problem of ours. It leaves out
 // the values that were sent: they may be private, and the answer may end up in a log.
 func ours(_ huma.Context, _ string, answer any) (any, error) {
@@ -92,8 +97,11 @@ func ours(_ huma.Context, _ string, answer any) (any, error) {
 		return answer, nil
 	}
 	details := []string{e.Detail}
-	for _, d := range e.Errors {
+	for _, d := range e.Errors[:min(len(e.Errors), mostMistakes)] {
 		details = append(details, strings.TrimSpace(d.Location+" "+d.Message))
+	}
+	if more := len(e.Errors) - mostMistakes; more > 0 {
+		details = append(details, fmt.Sprintf("and %d mistakes more", more))
 	}
 	return &api.Problem{Type: "about:blank", Title: e.Title, Status: e.Status, Kind: "request",
 		Detail: strings.Join(details, "; "), Hint: "GET /v1/openapi.json describes each request"}, nil

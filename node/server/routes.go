@@ -32,6 +32,10 @@ type operation struct {
 // maxRequest bounds the size in bytes of a request that is not a stream of records.
 const maxRequest = 16 << 20
 
+// maxOpen is maxRequest for those who have shown no token. To read a request's JSON takes
+// up to fifty times its size of memory.
+const maxOpen = 4 << 10
+
 func newRoutes() *routes {
 	mux := http.NewServeMux()
 	c := huma.DefaultConfig("p2pnode", "1")
@@ -77,7 +81,9 @@ func (r *routes) document(o operation) huma.Operation {
 	method, path, _ := strings.Cut(o.route, " ")
 	out := huma.Operation{Method: method, Path: path, OperationID: o.name, Summary: o.summary,
 		MaxBodyBytes: maxRequest, BodyReadTimeout: -1, Responses: map[string]*huma.Response{"default": r.failure()}}
-	if o.scope != api.Open {
+	if o.scope == api.Open {
+		out.MaxBodyBytes = maxOpen
+	} else {
 		out.Security = []map[string][]string{{"token": {string(o.scope)}}}
 	}
 	out.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {

@@ -360,6 +360,28 @@ func TestSizesAndTimes(t *testing.T) {
 	if answer.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(text, "hint") {
 		t.Errorf("a picture: %s %s", answer.Status, text)
 	}
+	rows := `{"rows": [` + strings.Repeat("1, ", 5000) + "1]}"
+	answer, text = o.ask(t, "POST", "/v1/predict/rows", func(r *http.Request) {
+		bearer(secret)(r)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(rows)), int64(len(rows))
+	})
+	if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, "body.rows[0] expected object") || len(text) > 1000 {
+		t.Errorf("a mistake in each row: %s, %d bytes: %.1000s", answer.Status, len(text), text)
+	}
+}
+
+// Strangers make the server read little.
+func TestRequestsOfStrangersAreSmall(t *testing.T) {
+	o := offer(t, false)
+	for _, c := range []struct{ size, want int }{{2 << 10, http.StatusUnprocessableEntity}, {8 << 10, http.StatusRequestEntityTooLarge}} {
+		answer, text := o.ask(t, "POST", "/v1/session", func(r *http.Request) {
+			body := `{"code": [` + strings.Repeat("1,", c.size/2) + `1]}`
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		})
+		if answer.StatusCode != c.want {
+			t.Errorf("%d bytes: %s %s", c.size, answer.Status, text)
+		}
+	}
 }
 
 // endless is a body without an end.
