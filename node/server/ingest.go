@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"p2pnode/node/api"
 )
@@ -30,6 +31,9 @@ type recordsInput struct {
 // key do not replace each other's records, because who asks is part of the ID.
 func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.Acknowledgement], error) {
 	lines := api.Lines{From: 1, ID: in.Body.ID}
+	if !utf8.ValidString(in.Key) { // otherwise different keys would be the same in an ID
+		return nil, api.WrongRequest(fmt.Errorf("server: the header %s %w", keyColumn, errUTF8))
+	}
 	who, _ := ctx.Value(asking{}).(string)
 	if lines.ID == "" && in.Key != "" {
 		lines.ID = keyColumn

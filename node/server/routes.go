@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -42,11 +44,24 @@ func newRoutes() *routes {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
 	c.RejectUnknownQueryParameters = true
 	c.Transformers = []huma.Transformer{ours}
+	text := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": text, "json": text} // as in application/problem+json
 	c.Info.Description = "What the owner of a p2pnode data directory can ask of it."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
 		Description: "A token of `p2pnode token new`. The socket of the data directory asks for none."}}
 	return &routes{mux, humago.New(mux, c)}
 }
+
+// unmarshal reads JSON. It refuses bytes that are no UTF-8, which the standard library
+// replaces: two keys of records that differ in such a byte would be the same.
+func unmarshal(text []byte, v any) error {
+	if !utf8.Valid(text) {
+		return errUTF8
+	}
+	return json.Unmarshal(text, v)
+}
+
+var errUTF8 = errors.New("is not text in UTF-8")
 
 // ServeHTTP implements [http.Handler]. A request that no route answers gets a problem
 // too.

@@ -634,6 +634,10 @@ func TestIdempotencyKey(t *testing.T) {
 		{"", `[]`, 422, ""},
 		{"", `[1]`, 422, ""},
 		{"fourth", `[{"Idempotency-Key": "x", "a": 0, "y": 1}]`, 400, ""},
+		{"Küche", two, 200, "new new "},
+		{"Köche", two, 200, "new new "},
+		{"K\xfcche", two, 400, ""}, // as in Latin-1
+		{"", "[{\"a\": 0, \"y\": \"\xfc\"}]", 400, ""},
 	} {
 		if status, outcomes := add(c.key, c.records); status != c.status || outcomes != c.outcomes {
 			t.Errorf("%d: %d %q, want %d %q", i, status, outcomes, c.status, c.outcomes)
