@@ -86,7 +86,7 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 		return Asker{}, err
 	}
 	life := b.tokens.Life(t.ID)
-	recognise(r, life)
+	recognise(r, t.ID, life)
 	if err := limited(b.rate(t.ID)); err != nil {
 		return Asker{}, err
 	}

@@ -11,18 +11,20 @@ import (
 
 // crowd is a listener with a number of places. When all are taken, a new connection gets
 // the place of the oldest connection on which nobody has shown a token that is still
-// valid: a connection without one keeps its place only until somebody else needs it.
+// valid: a connection without one keeps its place only until somebody else needs it. So
+// does a connection with a token that keeps its share of the places already.
 type crowd struct {
 	net.Listener
-	places int
+	places, share int
 
 	mu        sync.Mutex
 	all       int
-	strangers *list.List // of *connection, the oldest first
+	strangers *list.List     // of *connection, the oldest first
+	kept      map[string]int // places by the token's ID
 }
 
-func newCrowd(l net.Listener, places int) *crowd {
-	return &crowd{Listener: l, places: places, strangers: list.New()}
+func newCrowd(l net.Listener, places, share int) *crowd {
+	return &crowd{Listener: l, places: places, share: share, strangers: list.New(), kept: make(map[string]int)}
 }
 
 // connection is one connection of a crowd.
@@ -30,8 +32,9 @@ type connection struct {
 	net.Conn
 	of   *crowd
 	gone bool
-	at   *list.Element // its place among the strangers; nil: a valid token was shown
+	at   *list.Element // its place among the strangers; nil: it keeps a place of a token
 
+	token  string          // the ID of the token whose place it keeps
 	life   context.Context // of the token that was shown last; nil: none was
 	forget func() bool     // lets the connection outlast that life
 }
@@ -75,7 +78,7 @@ func (g *connection) Close() error {
 	g.of.mu.Lock()
 	if !g.gone {
 		g.of.all--
-		g.leaveStrangers()
+		g.leave()
 		if g.forget != nil {
 			g.forget()
 		}
@@ -85,12 +88,16 @@ func (g *connection) Close() error {
 	return g.Conn.Close()
 }
 
-// leaveStrangers takes the connection out of the list of strangers. The caller holds
-// of.mu.
-func (g *connection) leaveStrangers() {
+// leave takes the connection out of the list of strangers, or gives back the place of a
+// token. The caller holds of.mu.
+func (g *connection) leave() {
 	if g.at != nil {
 		g.of.strangers.Remove(g.at)
 		g.at = nil
+		return
+	}
+	if g.of.kept[g.token]--; g.of.kept[g.token] == 0 {
+		delete(g.of.kept, g.token)
 	}
 }
 
@@ -103,24 +110,30 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 }
 
 // recognise makes the connection of a request keep its place while the token that the
-// request has shown lives.
-func recognise(r *http.Request, life context.Context) {
+// request has shown lives, unless the token has its share of places.
+func recognise(r *http.Request, token string, life context.Context) {
 	conn := r.Context().Value(arrived{})
 	if over, ok := conn.(*tls.Conn); ok {
 		conn = over.NetConn()
 	}
 	if g, ok := conn.(*connection); ok {
-		g.keep(life)
+		g.keep(token, life)
 	}
 }
 
-func (g *connection) keep(life context.Context) {
+func (g *connection) keep(token string, life context.Context) {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
 	if g.gone {
 		return
 	}
-	g.leaveStrangers()
+	g.leave()
+	if g.of.kept[token] < g.of.share {
+		g.of.kept[token]++
+		g.token = token
+	} else {
+		g.at = g.of.strangers.PushBack(g)
+	}
 	if g.forget != nil {
 		g.forget()
 	}
@@ -133,6 +146,7 @@ func (g *connection) estrange() {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
 	if !g.gone && g.at == nil && g.life.Err() != nil {
+		g.leave()
 		g.at = g.of.strangers.PushBack(g)
 	}
 }

@@ -54,11 +54,11 @@ func TestStrangersMakeRoom(t *testing.T) {
 	require.NoError(t, err)
 	s := &http.Server{ConnContext: withConnection, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" {
-			recognise(r, context.Background())
+			recognise(r, "one", context.Background())
 		}
 	})}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(newCrowd(listener, places)) }()
+	go func() { served <- s.Serve(newCrowd(listener, places, places)) }()
 	defer func() {
 		require.NoError(t, s.Shutdown(context.Background()))
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
@@ -99,43 +99,76 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 }
 
+// admitted makes a connection and returns the crowd's end of it.
+func admitted(t *testing.T, c *crowd) *connection {
+	t.Helper()
+	call(t, c.Listener)
+	conn, err := c.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn.(*connection)
+}
+
+func isGone(g *connection) bool {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	return g.gone
+}
+
+func show(g *connection, token string, life context.Context) {
+	recognise((&http.Request{}).WithContext(withConnection(context.Background(), g)), token, life)
+}
+
 // A connection whose token was revoked keeps its place only until somebody else needs it.
 // A connection on which another token was shown since keeps it.
 func TestRevokedMakesRoom(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	c := newCrowd(listener, 2)
-	accept := func() *connection {
-		t.Helper()
-		call(t, listener)
-		conn, err := c.Accept()
-		require.NoError(t, err)
-		t.Cleanup(func() { conn.Close() })
-		return conn.(*connection)
-	}
-	gone := func(g *connection) bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return g.gone
-	}
-	show := func(g *connection, life context.Context) {
-		recognise((&http.Request{}).WithContext(withConnection(context.Background(), g)), life)
-	}
+	c := newCrowd(listener, 2, 2)
 	life, revoke := context.WithCancel(context.Background())
 	defer revoke()
-	one, two := accept(), accept()
-	show(one, life)
-	show(two, life)
-	show(one, context.Background())
+	one, two := admitted(t, c), admitted(t, c)
+	show(one, "one", life)
+	show(two, "one", life)
+	show(one, "two", context.Background())
 	revoke()
 	require.Eventually(t, "the revoked connection is a stranger again", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.strangers.Len() == 1
 	})
-	accept()
-	if gone(one) || !gone(two) {
-		t.Errorf("the connection of a valid token is gone: %v, that of a revoked one: %v", gone(one), gone(two))
+	admitted(t, c)
+	if isGone(one) || !isGone(two) {
+		t.Errorf("the connection of a valid token is gone: %v, that of a revoked one: %v", isGone(one), isGone(two))
+	}
+}
+
+// One token does not keep others away, however many connections it is shown on. Of its
+// connections the oldest beyond its share makes room.
+func TestATokenHasAShare(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	require.NoError(t, listener.(*net.TCPListener).SetDeadline(time.Now().Add(10*time.Second))) // for the test that fails
+	c := newCrowd(listener, 4, 2)
+	var greedy []*connection
+	for range 4 {
+		greedy = append(greedy, admitted(t, c))
+		show(greedy[len(greedy)-1], "greedy", context.Background())
+	}
+	owner := admitted(t, c)
+	show(owner, "owner", context.Background())
+	for i, want := range []bool{false, false, true, false} {
+		if isGone(greedy[i]) != want {
+			t.Errorf("connection %d of the greedy token is gone: %v", i+1, !want)
+		}
+	}
+	require.NoError(t, greedy[0].Close())
+	show(greedy[3], "greedy", context.Background()) // it takes the place that is free
+	admitted(t, c)
+	admitted(t, c)
+	if isGone(greedy[1]) || isGone(greedy[3]) || isGone(owner) {
+		t.Error("a token lost its share")
 	}
 }

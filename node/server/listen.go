@@ -32,8 +32,12 @@ func Listen(path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// mostConnections is how many connections a network may hold at a time.
-const mostConnections = 256
+// mostConnections is how many connections a network may hold at a time. mostOfToken is how
+// many of them a token keeps while others want their places.
+const (
+	mostConnections = 256
+	mostOfToken     = 32
+)
 
 // ListenNetwork opens a listener that others than the user who runs the daemon can reach.
 // With a certificate it uses TLS.
@@ -42,7 +46,7 @@ func ListenNetwork(address string, c *tls.Certificate) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: offer the owner's interface at %s: %w", address, err)
 	}
-	listener = newCrowd(listener, mostConnections)
+	listener = newCrowd(listener, mostConnections, mostOfToken)
 	if c != nil {
 		listener = tls.NewListener(listener, overTLSWith(*c))
 	}
