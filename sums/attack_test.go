@@ -782,7 +782,7 @@ func TestNobodyFillsTheJournals(t *testing.T) {
 		}},
 		"lists in views that have not begun": {1, func(k int) []byte {
 			l := List{Opening: o.Digest, Entries: []Listed{{Entry: nothing(k)}}}
-			return n.forge(3, KindList, uint32(k), l.Bytes())
+			return n.forge(3, KindList, 1+uint32(k), l.Bytes())
 		}},
 		"what it accepted before, and one more": {13, func(k int) []byte {
 			var w writer
