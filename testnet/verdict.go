@@ -98,6 +98,8 @@ const sumMayGive = "; whether a private sum gives more, testnet --sim works out"
 // why is the reason that the numbers of the verdict do not show.
 func (e *Evidence) why(v Verdict) string {
 	free := verdictOf(e.Free, e.Seed)
+	drowned := free.Change.High < 0 && free.Change.High < v.Change.Mean
+	little := v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile
 	switch {
 	case v.People == 0:
 		return "private learning was not measured"
@@ -113,13 +115,13 @@ func (e *Evidence) why(v Verdict) string {
 		return "a small gain, but a sure one"
 	case v.Word == WorthIt:
 		return ""
-	case e.Floor && free.Change.High < 0 && free.Change.High < v.Change.Mean:
+	case drowned && e.Floor:
 		return "the noise drowned what broadcasts give: without it " + free.numbers() + sumMayGive
-	case e.Floor && v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile:
+	case little && e.Floor:
 		return "broadcasts without noise gain as little, " + free.change() + sumMayGive
-	case free.Change.High < 0 && free.Change.High < v.Change.Mean:
+	case drowned:
 		return "the noise drowned what sharing gives: without privacy " + free.numbers()
-	case v.Word == NotWorthIt && free.People > 0 && free.Change.Low > -worthwhile:
+	case little:
 		return "without privacy there is as little to gain, " + free.change()
 	case v.Word == NotWorthIt && v.Change.Low > 0:
 		return "learning alone is better"

@@ -73,12 +73,13 @@ func (o *options) source(errs io.Writer) (*learner.Task, func(seed uint64) (*tes
 	if err != nil {
 		return nil, nil, err
 	}
+	csv := o.data != "" && filepath.Base(o.data) != hundredK
 	switch {
 	case o.groups < fewestGroups || o.groups > learner.Clusters().Width():
 		return nil, nil, usageError{fmt.Errorf("--groups %d: must be a number from %d to %d", o.groups, fewestGroups, learner.Clusters().Width())}
-	case o.node != "" && (o.data == "" || filepath.Base(o.data) == hundredK):
+	case o.node != "" && !csv:
 		return nil, nil, usageError{errors.New("--node-column: goes with --data and a CSV")}
-	case o.skipBad && (o.data == "" || filepath.Base(o.data) == hundredK):
+	case o.skipBad && !csv:
 		return nil, nil, usageError{errors.New("--skip-bad: goes with --data and a CSV")}
 	case o.groups > fewestGroups && (o.data != "" || o.task != clustersTask):
 		return nil, nil, usageError{errors.New("--groups: goes with --task clusters")}
