@@ -83,7 +83,7 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 		explained := t.explained(train, prior)
 		sure := explained * m / (explained*m + 1)
 		u := t.usual()
-		s.plausible, s.nearer = t.plausible(train), math.Log2(1+near*u.signal*explained*sure)
+		s.plausible, s.nearer = t.plausible(train), math.Log2(1+near*explained*sure)
 		s.constant = 1 + u.constant*explained*sure
 		s.worth = math.Log(sure + chance)
 		s.trust = u.trust * min(1, m/u.enough) * bellCurve(s.plausible/spread)
@@ -128,10 +128,6 @@ const (
 
 // usual holds what the search expects before it sees a label.
 type usual struct {
-	// signal is the expected ratio of the variance of the scores to that of the noise,
-	// the middle of the range that the search takes for plausible. In many tasks, real
-	// and made up, the best ratio was between a quarter and a thousand.
-	signal float64
 	// trust is how many times more plausible than its surroundings the task's own eta
 	// is, for a node that has enough records to find out that it is wrong. With fewer
 	// records the factor is smaller.
@@ -141,22 +137,23 @@ type usual struct {
 	constant float64
 }
 
-// usual differs for classes: the noise is taken from the steepest curvature of the
-// loss, and scores that tell classes apart lie where it is flatter; and a class says
-// less than a number. If noise has moved the constant, classes are confused, so the
-// prior's constant has less weight: with the pull used for numbers, three classes
-// within the budget erred by 12 % more.
+// usual differs for classes: a class says less than a number. If noise has moved the
+// constant, classes are confused, so the prior's constant has less weight: with the pull
+// used for numbers, three classes within the budget erred by 12 % more.
 func (t *Task) usual() usual {
 	if t.lossKind().target == numberTarget {
-		return usual{signal: 1, trust: 6, enough: 16, constant: 128}
+		return usual{trust: 6, enough: 16, constant: 128}
 	}
-	return usual{signal: 16, trust: 3, enough: 64, constant: 16}
+	return usual{trust: 3, enough: 64, constant: 16}
 }
 
 // plausible returns the most plausible eta before a label is seen, in octaves above the
 // task's eta, from the length of the records' features. With theta normal around the
-// prior with precision 2 eta, it is the eta at which the variance of the scores is
-// usual.signal times the variance that a record of the steepest curvature leaves.
+// prior with precision 2 eta, it is the eta at which the variance of the scores is the
+// variance that a record of the steepest curvature leaves. In many tasks, real and made
+// up, the best ratio of the two was between a quarter and a thousand. Where classes are
+// rare or hard to tell apart, more makes the probabilities worse than a constant's, and
+// where they are told apart well, one is soon found too small.
 func (t *Task) plausible(train *Rows) float64 {
 	var square float64
 	for r := range train.All() {
@@ -169,7 +166,7 @@ func (t *Task) plausible(train *Rows) float64 {
 	if square == 0 {
 		return 0
 	}
-	return math.Log2(square * t.loss().smoothness(1) / (2 * t.usual().signal * t.Local.Eta))
+	return math.Log2(square * t.loss().smoothness(1) / (2 * t.Local.Eta))
 }
 
 // pull returns the weights of the penalty around kappa times the prior, with 2^octave

@@ -162,8 +162,8 @@ func (u *filler) learning() {
 	fill(u, "confidence_at", &u.ConfidenceAt, max(1, int(min(u.expected.Records, 1e9))))
 	fill(u, "cohort_size", &u.CohortSize, 100_000)
 	u.graph()
-	// The guess is twice what a personal fit finds plausible for features as long as a
-	// usual row's.
+	// The guess is an eighth of what a personal fit finds plausible for features as long
+	// as a usual row's.
 	eta := u.loss().smoothness(1) / 16
 	fill(u, "local.eta", &u.Local.Eta, eta)
 	fill(u, "local.eta_constant", &u.Local.EtaConstant, eta/10)

@@ -100,7 +100,7 @@ func TestWideFitsAreInterruptible(t *testing.T) {
 		})
 		s := newSearch(task, rows, prior)
 		theta := s.centre(1)
-		if _, whole := f.fit(theta, s.pull(1, int(s.plausible)), s.centre(1), func() {}); whole {
+		if _, whole := f.fit(theta, s.pull(1, int(s.plausible)-4), s.centre(1), func() {}); whole {
 			t.Errorf("%d x %d: went on after 40 pauses", c.columns, c.classes)
 		}
 		if pauses != 40 || mostCurvatures > 2*m || mostValues > 4*m {

@@ -144,7 +144,8 @@ func TestLoneModelAgainstTheIndependentProgram(t *testing.T) {
 
 // A wrong local.eta: within a factor 2^10 of the best either way, no error of the lone
 // model is more than 2 % larger. The cells go by the Hessian of all parameters, or
-// are too wide for that.
+// are too wide for that. Of 20,000 records to test with, a share wrong of .2 has a
+// standard error below .003, and its difference between two of these fits of .001.
 func TestAnyEtaWillDo(t *testing.T) {
 	const octaves, widest, stride = 10, 16, 2
 	cells := []struct {
@@ -169,7 +170,7 @@ func TestAnyEtaWillDo(t *testing.T) {
 			for i := range c.persons {
 				theta := pop.model(i)
 				train[i] = s.coded(t, pop.training(i, theta, c.m))
-				test[i] = s.coded(t, pop.test(i, theta, 4000/c.persons))
+				test[i] = s.coded(t, pop.test(i, theta, 20_000/c.persons))
 			}
 			var errors []float64
 			for k := -widest; k <= widest; k += stride {
