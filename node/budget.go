@@ -172,6 +172,10 @@ func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
 	if len(cohorts) > 0 {
 		newest := cohorts[len(cohorts)-1]
 		s.Spent, s.AtLeast, s.Left, s.Retired = newest.Spent, newest.AtLeast, newest.Left, newest.Retired
+		s.Releases = newest.Releases
+	}
+	if !c.Protected() {
+		s.Releases = n.ledger.Unprotected()
 	}
 	return s
 }

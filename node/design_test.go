@@ -70,7 +70,7 @@ func TestNoiseChoices(t *testing.T) {
 				}
 			}
 			s := status(t, n)
-			if !s.Done || s.Privacy.Left != 0 || s.Privacy.Spent < 1-1e-6 || s.Privacy.Spent > 1 {
+			if !s.Done || s.Privacy.Left != 0 || s.Privacy.Releases != releases || s.Privacy.Spent < 1-1e-6 || s.Privacy.Spent > 1 {
 				t.Errorf("at the end: %+v, done %v", s.Privacy, s.Done)
 			}
 		})

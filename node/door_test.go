@@ -106,8 +106,8 @@ func TestCrashBetweenDebitAndCommit(t *testing.T) {
 	}
 	defer again.Close()
 	s := status(t, again)
-	if s.Privacy.Left != 3 || s.Round != 2 {
-		t.Errorf("%d releases left at round %d, want 3 at round 2", s.Privacy.Left, s.Round)
+	if s.Privacy.Left != 3 || s.Privacy.Releases != 2 || s.Round != 2 {
+		t.Errorf("%d releases made, %d left at round %d, want 2 and 3 at round 2", s.Privacy.Releases, s.Privacy.Left, s.Round)
 	}
 	if round, message := again.ledger.Outgoing(); round != 1 || string(message) != "first" {
 		t.Errorf("round %d, %q is served, want the first", round, message)

@@ -194,7 +194,7 @@ func progressOf(in []*collected) Progress {
 		if s.Listening > 0 {
 			p.Linked++
 		}
-		p.Releases += float64(s.Round) / float64(len(in))
+		p.Releases += float64(s.Privacy.Releases) / float64(len(in))
 	}
 	return p
 }

@@ -143,24 +143,26 @@ func (w *watch) link(ctx, life context.Context, p *Progress) error {
 // learn returns when everybody has used her budget, when nothing happens any
 // more, or when ctx ends.
 func (w *watch) learn(ctx, life context.Context, p *Progress) error {
-	moved := time.Now()
+	moved, before := time.Now(), uint64(0)
 	for {
 		all, err := w.look(life)
 		if err != nil {
 			return err
 		}
-		before := p.Releases
+		// A node whose budget is used goes on through rounds for its neighbours, without a release.
 		var rounds uint64
+		releases := 0
 		p.Done = 0
 		for _, s := range all {
 			rounds += s.Round
+			releases += s.Privacy.Releases
 			if s.Done {
 				p.Done++
 			}
 		}
-		p.Releases = float64(rounds) / float64(p.Nodes)
-		if p.Releases > before {
-			moved = time.Now()
+		p.Releases = float64(releases) / float64(p.Nodes)
+		if rounds > before {
+			moved, before = time.Now(), rounds
 		}
 		w.report(*p)
 		if p.Done == p.Nodes || ctx.Err() != nil || time.Since(moved) > w.fleet.stallTimeout {

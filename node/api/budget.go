@@ -105,7 +105,8 @@ type BudgetSummary struct {
 	Delta       float64     `json:"delta"`
 	Spent       float64     `json:"spent"` // share of the budget, in [0, 1]
 	AtLeast     float64     `json:"spent_at_least"`
-	Left        int         `json:"left"` // releases
+	Releases    int         `json:"releases"` // that its records took part in
+	Left        int         `json:"left"`     // releases
 	Retired     bool        `json:"retired"`
 	Unbounded   bool        `json:"unbounded"`
 	Unprotected bool        `json:"unprotected"`
