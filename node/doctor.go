@@ -299,6 +299,8 @@ func remedies(d *api.Diagnosis) []string {
 		return out
 	case d.Verdict == reach.Unknown && len(d.Reach.Links) == 0:
 		return []string{"it is connected to nobody, so nobody could try to reach it: ask again when it is"}
+	case d.Verdict == reach.Unknown && !slices.ContainsFunc(d.Reach.Links, func(l reach.Link) bool { return !l.Here }):
+		return []string{"it is connected to nodes on this machine only, which tells nothing of others: start one on another machine, and ask again"}
 	case d.Verdict == reach.Unknown:
 		return []string{"nobody has called it yet, and nobody could tell whether that works: ask again in five minutes"}
 	}

@@ -124,6 +124,7 @@ func TestRemedies(t *testing.T) {
 		{api.Diagnosis{Running: true, Verdict: reach.Unreachable, PortMap: true}, "announce"},
 		{api.Diagnosis{Running: true, Verdict: reach.Unknown}, "connected to nobody"},
 		{api.Diagnosis{Running: true, Verdict: reach.Unknown, Reach: reach.Report{Links: []reach.Link{{}}}}, "five minutes"},
+		{api.Diagnosis{Running: true, Verdict: reach.Unknown, Reach: reach.Report{Links: []reach.Link{{Called: true, Local: true, Here: true}}}}, "another machine"},
 	} {
 		got := strings.Join(remedies(&c.d), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

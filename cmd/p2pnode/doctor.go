@@ -147,7 +147,7 @@ func linksLine(r reach.Report) string {
 	if r.Loopback {
 		return fmt.Sprintf("%d connected, on this machine", len(links))
 	}
-	var direct, local, punched, called int
+	var direct, local, here, punched, called int
 	through := make(map[string]int)
 	why := ""
 	for _, l := range links {
@@ -159,6 +159,8 @@ func linksLine(r reach.Report) string {
 			}
 		case l.Punched:
 			punched++
+		case l.Here:
+			here++
 		case l.Local:
 			local++
 		default:
@@ -168,7 +170,7 @@ func linksLine(r reach.Report) string {
 			called++
 		}
 	}
-	text := fmt.Sprintf("%d connected: %d direct, %d on the local network, %d by hole punching", len(links), direct, local, punched)
+	text := fmt.Sprintf("%d connected: %d direct, %d on the local network, %d on this machine, %d by hole punching", len(links), direct, local, here, punched)
 	for relay, n := range through {
 		text += fmt.Sprintf(", %d through relay %s", n, shortPeer(relay))
 	}

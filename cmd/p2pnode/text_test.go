@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/internal/require"
 	"p2pnode/learner"
 	"p2pnode/node/api"
@@ -195,6 +196,7 @@ func TestTexts(t *testing.T) {
 			[]string{"12D3  0.500   known       before  yes        no         4"}, ""},
 		{peerList{Others: known}.text(false, now), []string{"12D3a       added  no         never", "12D3b       met    yes        3 minutes ago", "and 3 more that it met", "12D3a cannot be reached: nobody is there."}, "12D3i"},
 		{peerList{Others: known}.text(true, now), []string{"12D3i", "7 hours ago", "9 days ago"}, "more"},
+		{linksLine(reach.Report{Links: []reach.Link{{Called: true, Local: true, Here: true}, {Local: true}}}), []string{"2 connected: 0 direct, 1 on the local network, 1 on this machine, 0 by hole punching; 1 called this node"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad line\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(api.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
 		{

@@ -50,6 +50,7 @@ type Link struct {
 	Punched bool   `json:"punched"`           // the direct connection was made by hole punching
 	Called  bool   `json:"called"`            // the peer called this node, directly
 	Local   bool   `json:"local"`             // on this machine or the local network
+	Here    bool   `json:"here"`              // on this machine
 	// NoPunch says why no direct connection was made; empty: it was, or not tried.
 	NoPunch string `json:"no_punch,omitempty"`
 }
@@ -143,6 +144,7 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 		if !relayed(c) {
 			l.Through = ""
 			l.Local = !manet.IsPublicAddr(c.RemoteMultiaddr())
+			l.Here = within(c)
 		}
 	}
 	if l.Through != "" {
@@ -154,4 +156,11 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 	l.Punched = r.punched[p]
 	l.Called = r.called[p] != (time.Time{})
 	return l
+}
+
+// within reports whether both ends of a connection are on this machine.
+func within(c network.Conn) bool {
+	from, err := manet.ToIP(c.RemoteMultiaddr())
+	to, err2 := manet.ToIP(c.LocalMultiaddr())
+	return err == nil && (from.IsLoopback() || err2 == nil && from.Equal(to))
 }

@@ -27,7 +27,7 @@ func (r Report) Verdict() Verdict {
 		return Reachable
 	case has(func(a Address) bool { return a.Source == Relay }):
 		return Relayed
-	case linked(func(l Link) bool { return l.Called }):
+	case linked(func(l Link) bool { return l.Called && !l.Here }):
 		return Local
 	case has(func(a Address) bool { return a.State == Failing }):
 		return Unreachable

@@ -31,6 +31,7 @@ func TestVerdict(t *testing.T) {
 		"behind a router, with a relay":     {Report{Addresses: []Address{private, at}, Links: []Link{{}}}, Relayed},
 		"a relay and a direct caller":       {Report{Addresses: []Address{private, at}, Links: []Link{caller}}, Reachable},
 		"called on the local network":       {Report{Addresses: []Address{private}, Links: []Link{neighbour}}, Local},
+		"called on this machine only":       {Report{Addresses: []Address{private}, Links: []Link{{Called: true, Local: true, Here: true}}}, Unknown},
 		"local network, nobody has called":  {Report{Addresses: []Address{private}, Links: []Link{{Local: true}}}, Unknown},
 		"public, not tried":                 {Report{Addresses: []Address{public}, Links: []Link{{}}}, Unknown},
 		"a hole is for one peer only":       {Report{Addresses: []Address{private}, Links: []Link{{Punched: true}}}, Unreachable},
@@ -65,7 +66,7 @@ func TestReport(t *testing.T) {
 		report = r.Report()
 		return len(report.Links) > 0 && len(report.Addresses) > 0
 	})
-	if l := report.Links[0]; l.Peer != other.ID().String() || !l.Local || l.Through != "" {
+	if l := report.Links[0]; l.Peer != other.ID().String() || !l.Local || !l.Here || l.Through != "" {
 		t.Errorf("link %+v", l)
 	}
 	if a := report.Addresses[0]; a.Source != Interface || a.State != Private || a.Address != listening(h).String() {
