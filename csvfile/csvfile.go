@@ -98,6 +98,7 @@ var (
 	errGzip  = errors.New("the file is compressed by gzip; unpack it first, as gunzip does")
 	errZip   = errors.New("the file is a ZIP archive or a spreadsheet's workbook; unpack it, or save it as CSV in UTF-8")
 	errEmpty = errors.New("there is no header line: the first line must name the columns")
+	errSep   = errors.New("the first line names the sign between cells, for spreadsheets only, and not the columns: take that line out; the sign is found without it")
 	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
 	errLong  = fmt.Errorf("a row is longer than %d MB; a quotation mark may not be closed", rowBytes>>20)
 	// errQuote ends the reading of a file, because nobody can tell which lines are good.
@@ -158,6 +159,9 @@ func (t *Reader) header() error {
 		return &LineError{syntax.StartLine, explain(syntax)}
 	case err != nil:
 		return err
+	}
+	if len(names) > 0 && strings.HasPrefix(strings.ToLower(strings.TrimSpace(names[0])), "sep=") {
+		return errSep
 	}
 	t.at = make(map[string]int, len(names))
 	for i, name := range names {

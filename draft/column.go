@@ -28,6 +28,9 @@ type Column struct {
 	Length int
 	// FirstText is the line of the first cell that is not a number.
 	FirstText int
+	// faults counts what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
+	// known of these cells. firstFault is the line of the first.
+	faults, firstFault int
 
 	// numbers of cells that would be times or numbers if they were written in another
 	// way
@@ -67,7 +70,7 @@ func newColumn(name string) *Column {
 func (c *Column) distinctCells() int { return c.distinct.count() }
 
 // full is the number of cells with a value.
-func (c *Column) full() int { return c.Rows - c.Empty }
+func (c *Column) full() int { return c.Rows - c.Empty - c.faults }
 
 // add takes in a cell of a file whose cells are separated by comma.
 func (c *Column) add(line int, cell string, comma rune) {
@@ -75,6 +78,13 @@ func (c *Column) add(line int, cell string, comma rune) {
 	cell = strings.TrimSpace(cell)
 	if learner.Blank(cell) {
 		c.Empty++
+		c.counting = false
+		return
+	}
+	if csvfile.Fault(cell) {
+		if c.faults++; c.faults == 1 {
+			c.firstFault = line
+		}
 		c.counting = false
 		return
 	}

@@ -295,6 +295,9 @@ func TestSurveyErrors(t *testing.T) {
 		{"a\n1\n", "", "", "too few columns"},
 		{"node,b\n", "", "", "too few columns"},
 		{"a,,b\n", "", "", "column 2 has no name"},
+		{"a,b,\n1,2,\n", "", "", "column 3, the last, has no name: if the sign between cells stands at the end of each line too"},
+		{"H1,,2024-03-01\n", "", "", "the first line seems to have values already"},
+		{"H1,2.5\n", "house", "", "the first line seems to have values already"},
 	} {
 		if _, err := survey(c.text, c.node, c.target); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
@@ -497,11 +500,45 @@ func TestAnswersThatTheFileContradicts(t *testing.T) {
 	}
 }
 
-// A header of numbers only is perhaps none.
+// A header of numbers only is perhaps none, nor is one with a time or a fraction.
 func TestNameless(t *testing.T) {
-	for text, want := range map[string]bool{"1;2.5;3\n3;4;5\n": true, "a;2\n3;4\n": false} {
+	for text, want := range map[string]bool{
+		"1;2.5;3\n3;4;5\n": true, "a;2\n3;4\n": false, "a;b;2,5\n3;4;5\n": true, "a;2024-03-01 08:30\n3;4\n": true, "a;1.3.2024\n3;4\n": true, "a;v1.2\n3;4\n": false,
+	} {
 		if got := surveyed(t, text, "", "").Nameless(); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// What a spreadsheet shows for an error is no value, and is told with its line.
+func TestSpreadsheetErrors(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("size,colour,note,y\n")
+	for i := range 60 {
+		size, colour, note, y := fmt.Sprint(i*i%17), []string{"red", "blue"}[i%2], fmt.Sprintf("word%d of a sentence", i*i%59), fmt.Sprint(i*i%7)
+		switch {
+		case i < 20:
+			size, colour = "#N/A", "#REF!"
+		case i == 30:
+			note, y = "#VALUE!", "#DIV/0!"
+		}
+		fmt.Fprintf(&text, "%s,%s,%s,%s\n", size, colour, note, y)
+	}
+	p, err := NewPlan(surveyed(t, text.String(), "", "y"), Wishes{Public: true})
+	require.NoError(t, err)
+	const shown = "what a spreadsheet shows for an error, as #N/A, the first on line"
+	want := []string{
+		"size: 20 cells are " + shown + " 2: mend them or empty them, or their lines cannot be imported",
+		"colour: 20 cells are " + shown + " 2: mend them or empty them",
+		"note: 1 cell is " + shown + " 32: mend them or empty them, or they are learned from as texts",
+		"y: 1 cell is " + shown + " 32: mend them or empty them, or their lines cannot be imported",
+	}
+	got := slices.DeleteFunc(p.Doubts(), func(line string) bool { return !strings.Contains(line, shown) })
+	if !slices.Equal(got, want) {
+		t.Errorf("doubts %q, want %q", got, want)
+	}
+	if v := p.wishes.Values["colour"]; !slices.Equal(v, []string{"blue", "red"}) {
+		t.Errorf("colours %q", v)
 	}
 }

@@ -242,13 +242,28 @@ func (p *Plan) LeftOut() (lines []string) {
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.unanswered(), u.unlisted(p.wishes.Values[u.Name])} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name])} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
 		}
 	}
 	return lines
+}
+
+// faulty says what becomes of cells in which a spreadsheet shows an error.
+func (u *use) faulty() string {
+	if u.faults == 0 || u.kind == LeftOut {
+		return ""
+	}
+	text := fmt.Sprintf("%s what a spreadsheet shows for an error, as #N/A, the first on line %d: mend them or empty them", cellsAre(u.faults), u.firstFault)
+	switch {
+	case u.target, u.kind == Number, u.kind == Time, u.kind == Vector:
+		return text + ", or their lines cannot be imported"
+	case u.kind == Text, u.kind == Key:
+		return text + ", or they are learned from as texts"
+	}
+	return text
 }
 
 // unanswered says what is wrong with a target that some rows lack.

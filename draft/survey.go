@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
+	"p2pnode/csvfile"
 	"p2pnode/learner"
 )
 
@@ -17,6 +17,9 @@ type Survey struct {
 	// names the owner of a row; Node is -1 if there is none.
 	Target, Node int
 	Rows         int
+	// Total is the line of the first row that looks like the total of others, see
+	// [csvfile.Total]; 0: none does.
+	Total int
 
 	comma rune
 }
@@ -29,11 +32,19 @@ const NodeColumn = "node"
 // there is one, and the last of the others.
 func NewSurvey(columns []string, comma rune, node, target string) (*Survey, error) {
 	s := &Survey{Target: -1, Node: -1, comma: comma}
-	for i, name := range columns {
+	for _, name := range columns {
 		s.Columns = append(s.Columns, newColumn(name))
+	}
+	values := ""
+	if s.Nameless() {
+		values = "; the first line seems to have values already: if so, write a line above it that names the columns"
+	}
+	for i, name := range columns {
 		switch {
+		case name == "" && i == len(columns)-1 && values == "":
+			return nil, fmt.Errorf("column %d, the last, has no name: if the sign between cells stands at the end of each line too, take it out there; else give the column a name in the first line", i+1)
 		case name == "":
-			return nil, fmt.Errorf("column %d has no name: give it one in the first line", i+1)
+			return nil, fmt.Errorf("column %d has no name: give it one in the first line%s", i+1, values)
 		case name == cmp.Or(node, NodeColumn):
 			s.Node = i
 		case name == target, target == "":
@@ -42,24 +53,31 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 	}
 	switch {
 	case node != "" && s.Node < 0:
-		return nil, fmt.Errorf("there is no column %q; there are %s", node, someOf(columns))
+		return nil, fmt.Errorf("there is no column %q; there are %s%s", node, someOf(columns), values)
 	case target != "" && target == cmp.Or(node, NodeColumn):
 		return nil, fmt.Errorf("column %q says whose record a line is, so it cannot be what is to be predicted", target)
 	case s.Target < 0 && target != "":
-		return nil, fmt.Errorf("there is no column %q; there are %s", target, someOf(columns))
+		return nil, fmt.Errorf("there is no column %q; there are %s%s", target, someOf(columns), values)
 	case s.Target < 0 || len(columns) < 2 || len(columns) == 2 && s.Node >= 0:
 		return nil, fmt.Errorf("there are too few columns: what is to be predicted, and one at least to predict it from")
 	}
 	return s, nil
 }
 
-// Nameless reports whether the names of all columns are numbers, as if the file had no
-// header.
+// Nameless reports whether the columns are named as if the file had no header: all names
+// are numbers, or one is a time or a number with a fraction.
 func (s *Survey) Nameless() bool {
-	return !slices.ContainsFunc(s.Columns, func(c *Column) bool {
+	numbers := 0
+	for _, c := range s.Columns {
 		_, ok := number(c.Name, s.comma)
-		return !ok
-	})
+		switch {
+		case ok && strings.Contains(csvfile.Number(s.comma, c.Name), "."), isTime(c.Name), otherTime.MatchString(c.Name):
+			return true
+		case ok:
+			numbers++
+		}
+	}
+	return numbers == len(s.Columns)
 }
 
 // someOf lists names, the first ones of many.
@@ -74,20 +92,26 @@ func someOf(names []string) string {
 // Add takes in the row that begins in a line, with a cell for each column.
 func (s *Survey) Add(line int, cells []string) {
 	s.Rows++
+	if s.Total == 0 && csvfile.Total(cells) {
+		s.Total = line
+	}
 	for i, c := range s.Columns {
 		c.add(line, cells[i], s.comma)
 	}
 	target := strings.TrimSpace(cells[s.Target])
-	if learner.Blank(target) {
+	if nothing(target) {
 		return
 	}
 	y := s.orNaN(target)
 	for i, c := range s.Columns {
-		if cell := strings.TrimSpace(cells[i]); i != s.Target && i != s.Node && !learner.Blank(cell) {
+		if cell := strings.TrimSpace(cells[i]); i != s.Target && i != s.Node && !nothing(cell) {
 			c.told.add(cell, target, s.orNaN(cell), y)
 		}
 	}
 }
+
+// nothing reports whether a cell says nothing: it is empty, or shows an error.
+func nothing(cell string) bool { return learner.Blank(cell) || csvfile.Fault(cell) }
 
 // orNaN is the number in a cell, or NaN.
 func (s *Survey) orNaN(cell string) float64 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -73,6 +74,9 @@ func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport,
 			addBad(report, row.Line, err)
 			return nil
 		}
+		if report.Total == 0 && csvfile.Total(row.Written()) {
+			report.Total = row.Line
+		}
 		return take(arrival)
 	}, func(line int, reason error) { addBad(report, line, reason) })
 	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
@@ -110,6 +114,19 @@ func arrivalOf(t *learner.Task, row *rowfile.Row, column string) (a storage.Arri
 	return a, nil
 }
 
+// Mended adds to the error about a value of a task what to do if the value is not the user's
+// but a spreadsheet's.
+func Mended(err error) error {
+	v, ok := errors.AsType[*learner.ValueError](err)
+	if !ok {
+		return err
+	}
+	if text, wrong := strconv.Unquote(v.Value); wrong != nil || !csvfile.Fault(text) {
+		return err
+	}
+	return fmt.Errorf("%w; a spreadsheet shows that for an error: mend the cell, or empty it", err)
+}
+
 func encodeRow(t *learner.Task, row *rowfile.Row) (learner.Record, error) {
 	var wrong error
 	record, err := t.Encode(func(name string) (string, bool) {
@@ -120,7 +137,7 @@ func encodeRow(t *learner.Task, row *rowfile.Row) (learner.Record, error) {
 	if err != nil {
 		wrong = cmp.Or(wrong, Complete(t, row, t.Columns()))
 	}
-	return record, cmp.Or(wrong, err)
+	return record, cmp.Or(wrong, Mended(err))
 }
 
 // Complete returns an error unless a row has these columns of the task, as far as it must:

@@ -32,6 +32,7 @@ func TestReadRows(t *testing.T) {
 		"out of range":  {"a,b,y\n7,0,99\n", 1, nil}, // clamped
 		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []api.BadLine{{Line: 3, Reason: `column "b": "x" is not a finite number`}}},
 		"decimal comma": {"a,b,y\n1,\"0,5\",2\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `column "b": "0,5" is not a finite number; if the comma is a decimal one, write 0.5`}}},
+		"spreadsheet":   {"a,b,y\n1,#N/A,2\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `column "b": "#N/A" is not a finite number; a spreadsheet shows that for an error: mend the cell, or empty it`}}},
 		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []api.BadLine{{Line: 3, Reason: `column "a": "Inf" is not a finite number`}, {Line: 4, Reason: `column "y" is empty, so there is nothing to learn from the row`}}},
 		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `2 of 3 cells: column "y" is the first without one`},
 			{Line: 3, Reason: "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
@@ -59,6 +60,19 @@ func TestReadRows(t *testing.T) {
 	} {
 		if _, _, err := readAll(text); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// The first line that looks like a total is a record, and is told.
+func TestTotalIsTold(t *testing.T) {
+	for text, want := range map[string]int{
+		"house,a,b,y\nx,1,0,2\ny,1,0,2\nTotal,,,4\nTotal,,,4\n": 4,
+		"house,a,b,y\nTotal,1,0,2\nTotal,1,0,2\n":               0,
+		"{\"house\":\"Total\",\"a\":null,\"b\":null,\"y\":1}\n": 0,
+	} {
+		if _, report, err := readAll(text); err != nil || report.Bad > 0 || report.Total != want {
+			t.Errorf("%q: %+v, %v; want line %d", text, report, err, want)
 		}
 	}
 }

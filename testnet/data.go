@@ -9,6 +9,7 @@ import (
 
 	"p2pnode/csvfile"
 	"p2pnode/learner"
+	"p2pnode/node"
 )
 
 // Person is one participant with her own records. Models are measured on Test if it is
@@ -248,7 +249,7 @@ const maxBadLines = 20
 func (b *BadLines) Add(line int, err error) {
 	b.Count++
 	if len(b.First) < maxBadLines {
-		b.First = append(b.First, fmt.Sprintf("line %d: %v", line, err))
+		b.First = append(b.First, fmt.Sprintf("line %d: %v", line, node.Mended(err)))
 	}
 }
 

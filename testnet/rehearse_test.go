@@ -157,6 +157,9 @@ func TestReadPeople(t *testing.T) {
 	if d, err = ReadPeople(strings.NewReader(named+",1,2\n"), "houses.csv", task, skipping); err != nil || len(d.People) != 2 || len(bad) != 1 || !strings.Contains(bad[0], `column "house" is empty`) {
 		t.Errorf("with a bad line left out: %v, %v, %v", d, err, bad)
 	}
+	if _, err = ReadPeople(strings.NewReader(named+"y,#N/A,2\n"), "houses.csv", task, Owners{Column: "house"}); err == nil || !strings.Contains(err.Error(), "mend the cell, or empty it") {
+		t.Errorf("with an error of a spreadsheet: %v", err)
+	}
 }
 
 func TestMost(t *testing.T) {

@@ -137,6 +137,10 @@ func importedText(r api.ImportReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Imported %d %s, %d bad %s.\n", r.Records, plural(r.Records, "record", "records"), r.Bad, plural(r.Bad, "line", "lines"))
 	b.WriteString(keysText(r))
+	if r.Total > 0 && r.Records+r.Same > 0 {
+		b.WriteString(paragraph("", fmt.Sprintf("Line %d looks like the total of others, and is a record now: if it is none, take it out of the file, and delete its record, "+
+			"which data list shows, with data delete.", r.Total)))
+	}
 	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
 		b.WriteString(paragraph("", line+"."))
 	}

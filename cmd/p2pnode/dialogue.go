@@ -90,6 +90,9 @@ func missingAnswers(cmd *cobra.Command, s *draft.Survey, questions []draft.Quest
 	if s.Node < 0 {
 		b.WriteString("If one of these columns says whose record a line is, nothing of it belongs into the task: name it with --node-column.\n")
 	}
+	if odd := oddRows(s); odd != "" {
+		b.WriteString(odd + "\n")
+	}
 	b.WriteString("This command has guesses, made from your file: change what not everybody may know, or what does not suit everybody's data:\n" + line)
 	return errors.New(b.String())
 }

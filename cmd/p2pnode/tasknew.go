@@ -234,10 +234,22 @@ func (f *newTask) saidAloud(s *draft.Survey) string {
 	} else {
 		text += ". No column says whose record a line is; --node-column names one."
 	}
-	if s.Nameless() {
-		text += " The first line names the columns, and has numbers only: if it is a record, put a line with names before it."
+	if odd := oddRows(s); odd != "" {
+		text += " " + odd
 	}
 	return text
+}
+
+// oddRows says which lines look like something else than what they are taken for; "" if none.
+func oddRows(s *draft.Survey) string {
+	var said []string
+	if s.Nameless() {
+		said = append(said, "The first line names the columns, and looks like a record: if it is one, put a line with names before it.")
+	}
+	if s.Total > 0 {
+		said = append(said, fmt.Sprintf("Line %d looks like the total of others, and counts as a record: take it out if it is none.", s.Total))
+	}
+	return strings.Join(said, " ")
 }
 
 // write writes the file, which must not exist, after checking that it is sound.

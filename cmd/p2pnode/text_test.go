@@ -197,6 +197,7 @@ func TestTexts(t *testing.T) {
 		{peerList{Others: known}.text(false, now), []string{"12D3a       added  no         never", "12D3b       met    yes        3 minutes ago", "and 3 more that it met", "12D3a cannot be reached: nobody is there."}, "12D3i"},
 		{peerList{Others: known}.text(true, now), []string{"12D3i", "7 hours ago", "9 days ago"}, "more"},
 		{linksLine(reach.Report{Links: []reach.Link{{Called: true, Local: true, Here: true}, {Local: true}}}), []string{"2 connected: 0 direct, 1 on the local network, 1 on this machine, 0 by hole punching; 1 called this node"}, ""},
+		{reportText(api.ImportReport{Records: 9, Total: 10}), []string{"Line 10 looks like the total of others"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad line\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(api.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
 		{

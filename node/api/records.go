@@ -55,6 +55,9 @@ type ImportReport struct {
 	Records int       `json:"records"` // stored
 	Bad     int       `json:"bad"`     // lines that were no record
 	Lines   []BadLine `json:"lines"`   // the first of them
+	// Total is the first line that looks like the total of others. It is a record like them;
+	// 0: no line does.
+	Total int `json:"total_line,omitempty"`
 	// Same are lines whose ID was known and that say the same to the task: nothing changed.
 	Same int `json:"same,omitempty"`
 	// Replaced are those of Records whose ID was known with something else. The old record
