@@ -542,3 +542,37 @@ func TestSpreadsheetErrors(t *testing.T) {
 		t.Errorf("colours %q", v)
 	}
 }
+
+// Half of the values at one end of a range are far from its middle, which is the center.
+func TestSkewedTarget(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("x,y\n")
+	for i := range 100 {
+		fmt.Fprintf(&text, "%d,%.1f\n", i*i%13, 0.5+float64(i%5)/10)
+	}
+	for bounds, want := range map[Range]string{
+		{0, 16}:      "y: half of its numbers are below 0.7, and center = 8, ",
+		{-9, 1}:      "y: half of its numbers are above 0.7, and center = -4, ",
+		{0, 2}:       "",
+		{-0.5, 1.25}: "",
+	} {
+		p, err := NewPlan(surveyed(t, text.String(), "", ""), Wishes{Ranges: map[string]Range{"x": {0, 13}, "y": bounds}})
+		require.NoError(t, err)
+		if got := strings.Join(p.Doubts(), ""); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%v: doubts %q, want %q", bounds, got, want)
+		}
+	}
+}
+
+// The survey counts owners and their records, and finds the line of a total.
+func TestOwnersAndTotal(t *testing.T) {
+	text := "house,x,z,y\n" + strings.Repeat("a,1,2,3\nb,1,2,3\nb,1,2,\nb,2,1,5\n", 10)
+	s := surveyed(t, text+"Total,,,120\n", "house", "")
+	if owners, records := s.Owners(); owners != 3 || records != 10 || s.Total != 42 {
+		t.Errorf("%d owners with %d records, a total on line %d", owners, records, s.Total)
+	}
+	s = surveyed(t, text, "", "")
+	if owners, records := s.Owners(); owners != 0 || records != 0 || s.Total != 0 {
+		t.Errorf("%d owners with %d records, a total on line %d", owners, records, s.Total)
+	}
+}

@@ -242,7 +242,7 @@ func (p *Plan) LeftOut() (lines []string) {
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name])} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
@@ -264,6 +264,26 @@ func (u *use) faulty() string {
 		return text + ", or they are learned from as texts"
 	}
 	return text
+}
+
+// offCenter says that what is usual of the target is far from the middle of its range,
+// which is the center of the task.
+func (p *Plan) offCenter(u *use) string {
+	const far = 0.25 // of the range
+	r, ranged := p.wishes.Ranges[u.Name]
+	if !u.target || u.kind != Number || !ranged || u.Numbers < enough {
+		return ""
+	}
+	center, usual := r.Low/2+r.High/2, u.typical.median()
+	side := "below"
+	switch {
+	case usual > center+far*(r.High-r.Low):
+		side = "above"
+	case usual >= center-far*(r.High-r.Low):
+		return ""
+	}
+	return fmt.Sprintf("half of its numbers are %s %s, and center = %s, the middle of the range, is far from that: write there what everybody may know to be usual, "+
+		"or take a narrower range, as what lies outside counts as its nearest end", side, short(usual), numberText(center))
 }
 
 // unanswered says what is wrong with a target that some rows lack.

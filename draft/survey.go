@@ -64,6 +64,17 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 	return s, nil
 }
 
+// Owners returns how many different owners the rows name, and how many rows with something
+// to predict each of them has on average; 0 and 0 if no column names them. The number is
+// approximate above a thousand or so.
+func (s *Survey) Owners() (owners, records int) {
+	if s.Node < 0 || s.Rows == 0 {
+		return 0, 0
+	}
+	owners = max(1, s.Columns[s.Node].distinctCells())
+	return owners, max(1, s.Columns[s.Target].full()/owners)
+}
+
 // Nameless reports whether the columns are named as if the file had no header: all names
 // are numbers, or one is a time or a number with a fraction.
 func (s *Survey) Nameless() bool {

@@ -35,6 +35,17 @@ func (f *expectedFlags) register(c *cobra.Command) {
 	c.Flags().Float64Var(&f.records, "records", 0, "how many records each of them is expected to have (default unknown; 100 are assumed)")
 }
 
+// String is the flags as they are written behind a command.
+func (f expectedFlags) String() (text string) {
+	if f.nodes > 0 {
+		text += fmt.Sprintf(" --nodes %d", f.nodes)
+	}
+	if f.records > 0 {
+		text += fmt.Sprintf(" --records %g", f.records)
+	}
+	return text
+}
+
 // check refuses impossible numbers.
 func (f *expectedFlags) check(c *cobra.Command) error {
 	switch {
@@ -70,6 +81,7 @@ The exit code is 1 if anything is wrong, and 0 for doubts.`,
 			}
 			t, wrong, doubtful := datadir.CheckTask(text, expected.nodes, expected.records)
 			found := checkedTask{File: args[0], Errors: append([]datadir.Finding{}, wrong...), Doubts: append([]datadir.Finding{}, doubtful...)}
+			found.Unsaid = expected.nodes == 0 || expected.records == 0
 			if t != nil {
 				found.Task, found.Network = t.Name, datadir.NetworkName(t)
 			}
@@ -91,6 +103,7 @@ type checkedTask struct {
 	Network string            `json:"network"` // as Task
 	Errors  []datadir.Finding `json:"errors"`
 	Doubts  []datadir.Finding `json:"doubts"`
+	Unsaid  bool              `json:"-"` // how many nodes or records are expected
 }
 
 // String implements [fmt.Stringer].
@@ -100,9 +113,14 @@ func (c checkedTask) String() string {
 	case len(c.Errors) > 0:
 		return text + "Nobody can take part in this task until the errors are mended.\n"
 	case len(c.Doubts) > 0:
-		return text + fmt.Sprintf("The task %q can be used as it is.\n", c.Task)
+		text += fmt.Sprintf("The task %q can be used as it is.\n", c.Task)
+	default:
+		text = fmt.Sprintf("The task %q is sound.\n", c.Task)
 	}
-	return fmt.Sprintf("The task %q is sound.\n", c.Task)
+	if c.Unsaid {
+		text += "Where nobody says how many there are, 100 nodes and 100 records of each are assumed: --nodes and --records say yours.\n"
+	}
+	return text
 }
 
 // findingList lists what is wrong or doubtful in something.

@@ -274,6 +274,8 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 		File: out, Task: t.Name, Network: datadir.NetworkName(t), Said: f.saidAloud(s), From: f.from,
 		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Node: f.node, Members: len(f.wishes.Committee),
 	}
+	nodes, records := s.Owners()
+	report.Expected = expectedFlags{cmp.Or(f.wishes.Nodes, nodes), float64(cmp.Or(f.wishes.Records, records))}
 	for i := range t.Features {
 		report.Features = append(report.Features, proposedFeature{t.Features[i].Name, t.Features[i].Kind})
 	}
@@ -292,6 +294,7 @@ type proposedTask struct {
 	From     string            `json:"-"`
 	Node     string            `json:"-"`
 	Members  int               `json:"-"` // of the committee
+	Expected expectedFlags     `json:"-"` // said, or else counted in the file
 }
 
 type proposedFeature struct {
@@ -319,6 +322,7 @@ func (t proposedTask) String() string {
 		node = " --node-column " + shellWord(t.Node)
 	}
 	fmt.Fprintf(&b, "Wrote %s, a task for the network %s. Read it; then:\n", t.File, t.Network)
+	fmt.Fprintf(&b, "  %s task check %s%s\n", program("p2pnode"), shellWord(t.File), t.Expected)
 	fmt.Fprintf(&b, "  %s task explain %s\n", program("p2pnode"), shellWord(t.File))
 	fmt.Fprintf(&b, "  %s rehearse --task %s --data %s%s\n", program("testnet"), shellWord(t.File), shellWord(t.From), node)
 	fmt.Fprintf(&b, "  %s init --task %s\n", program("p2pnode"), shellWord(t.File))

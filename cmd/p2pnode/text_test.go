@@ -198,6 +198,8 @@ func TestTexts(t *testing.T) {
 		{peerList{Others: known}.text(true, now), []string{"12D3i", "7 hours ago", "9 days ago"}, "more"},
 		{linksLine(reach.Report{Links: []reach.Link{{Called: true, Local: true, Here: true}, {Local: true}}}), []string{"2 connected: 0 direct, 1 on the local network, 1 on this machine, 0 by hole punching; 1 called this node"}, ""},
 		{reportText(api.ImportReport{Records: 9, Total: 10}), []string{"Line 10 looks like the total of others"}, ""},
+		{checkedTask{Task: "t"}.String(), []string{`The task "t" is sound.`}, "assumed"},
+		{checkedTask{Task: "t", Unsaid: true}.String(), []string{`The task "t" is sound.`, "100 nodes and 100 records of each are assumed"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad line\nImported 3 records, 2 bad lines."}, ""},
 		{predictionText(api.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
 		{

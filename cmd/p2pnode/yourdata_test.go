@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,23 @@ func TestStrangersFiles(t *testing.T) {
 		node := filepath.Join(dir, "node-"+filepath.Base(out))
 		cli(t, nil, "init", "--dir", node, "--no-mdns", "--task", out)
 		cli(t, nil, "data", "import", "--dir", node, filepath.Join(dir, c.name+".csv"))
+	}
+}
+
+// The next steps after task new have the numbers of the file, or those that were said.
+func TestNewTaskSaysHowManyThereAre(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "readings.csv")
+	require.NoError(t, os.WriteFile(file, []byte(readings(3, 20, true)+"Total,,,,,99\n"), 0o600))
+	for flag, want := range map[string]string{"": " --nodes 4 --records 15\n", "--nodes=50": " --nodes 50 --records 15\n", "--leave-out=node": " --nodes 4 --records 15\n"} {
+		out := filepath.Join(t.TempDir(), "t.toml")
+		var said strings.Builder
+		command := newCommand(&options{})
+		command.SetArgs(slices.DeleteFunc([]string{"task", "new", "--public", "--from", file, "--out", out, flag}, func(arg string) bool { return arg == "" }))
+		command.SetOut(&said)
+		require.NoError(t, command.Execute())
+		if !strings.Contains(said.String(), "task check "+out+want) || !strings.Contains(strings.Join(strings.Fields(said.String()), " "), "Line 62 looks like the total of others") {
+			t.Errorf("%s: no %q in\n%s", flag, want, &said)
+		}
 	}
 }
 
