@@ -21,8 +21,9 @@ type Sheet struct {
 const maxCells = 50_000_000
 
 // ReadSheet reads all of a [csvfile]. The error is a *[BadLines] that lists the invalid
-// lines with their numbers.
-func ReadSheet(r io.Reader, file string) (*Sheet, error) {
+// lines with their numbers; skipped is called with them instead, unless it is nil, and they
+// are left out.
+func ReadSheet(r io.Reader, file string, skipped func(*BadLines)) (*Sheet, error) {
 	rows, err := openTable(r, file)
 	if err != nil {
 		return nil, err
@@ -37,10 +38,12 @@ func ReadSheet(r io.Reader, file string) (*Sheet, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case bad.Count > 0:
+	case bad.Count > 0 && skipped == nil:
 		return nil, &bad
 	case cells > maxCells:
 		return nil, fmt.Errorf("testnet: %s has %d cells and at most %d are read: take part of its lines or columns", file, cells, maxCells)
+	case bad.Count > 0:
+		skipped(&bad)
 	}
 	return s, nil
 }

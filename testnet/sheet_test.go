@@ -13,7 +13,7 @@ func TestReadSheet(t *testing.T) {
 		"semicolons": "\ufeffa;b b;ç\r\n1;2;3\r\n\r\n4;5,6;7\r\n",
 		"tabs":       "a\tb b\tç\n1\t2\t3\n\n4\t5,6\t7",
 	} {
-		s, err := ReadSheet(strings.NewReader(text), "f")
+		s, err := ReadSheet(strings.NewReader(text), "f", nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -32,15 +32,15 @@ func TestReadSheetRefuses(t *testing.T) {
 		"a,gr\xf6\xdfe\n1,2\n": "column 2 is not text in UTF-8",
 		"\xff\xfea\x00,\x00":   "UTF-8",
 	} {
-		if _, err := ReadSheet(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadSheet(strings.NewReader(text), "f", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
 	var bad *BadLines
-	if _, err := ReadSheet(strings.NewReader("a,b\n1\n2\n"), "f"); !errors.As(err, &bad) || bad.Count != 2 {
+	if _, err := ReadSheet(strings.NewReader("a,b\n1\n2\n"), "f", nil); !errors.As(err, &bad) || bad.Count != 2 {
 		t.Errorf("two short lines: %v", err)
 	}
-	s, _ := ReadSheet(strings.NewReader("a,b\n"), "f")
+	s, _ := ReadSheet(strings.NewReader("a,b\n"), "f", nil)
 	if _, err := s.Column("c"); err == nil || !strings.Contains(err.Error(), `"a" "b"`) {
 		t.Errorf("no such column: %v", err)
 	}

@@ -170,6 +170,7 @@ func (o *paperOptions) registerCSV(f *pflag.FlagSet) {
 	f.StringVar(&o.CSV.Kind, "kind", "", "what the target is: number or classes (default: found from its values)")
 	f.StringVar(&o.CSV.Task, "task", "", "a task file, whose columns and public ranges are taken; without one they come from the data, which is not private")
 	f.Float64Var(&o.CSV.Epsilon, "epsilon", 1, "privacy budget of every record")
+	f.BoolVar(&o.CSV.SkipBad, "skip-bad", false, "leave lines of --data out that cannot be read, and say how many")
 	f.Float64Var(&o.CSV.Delta, "delta", 1e-6, "room for exceptions to epsilon, see docs/privacy.md")
 }
 
@@ -235,6 +236,9 @@ func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment) (*paper.R
 	})
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
+		if e.UsesCSV {
+			err = skippable(err)
+		}
 		return nil, err
 	}
 	return r, err
@@ -269,6 +273,7 @@ func (o *paperOptions) command(e paper.Experiment) string {
 	add(o.CSV.Target != "", "--target "+quoted(o.CSV.Target))
 	add(o.CSV.Kind != "", "--kind "+quoted(o.CSV.Kind))
 	add(o.CSV.Task != "", "--task "+quoted(o.CSV.Task))
+	add(o.CSV.SkipBad, "--skip-bad")
 	return strings.Join(words, " ")
 }
 

@@ -202,9 +202,9 @@ func TestPaperLine(t *testing.T) {
 // The command on the page has every flag that the numbers depend on.
 func TestCommandIsWhole(t *testing.T) {
 	o := paperOptions{Options: paper.Options{Seed: 3, Seeds: 2, Quick: true, Real: true, Data: "my file", CSV: paper.CSV{
-		Node: "who", Target: "price", Kind: "classes", Task: "r.toml", Epsilon: 2, Delta: 1e-5,
+		Node: "who", Target: "price", Kind: "classes", Task: "r.toml", Epsilon: 2, Delta: 1e-5, SkipBad: true,
 	}}}
-	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node-column who --epsilon 2 --delta 1e-05 --target price --kind classes --task r.toml"
+	want := "testnet paper csv --seed 3 --data 'my file' --seeds 2 --quick --real --node-column who --epsilon 2 --delta 1e-05 --target price --kind classes --task r.toml --skip-bad"
 	if got := o.command(paper.Experiment{Name: "csv", Data: "d", UsesCSV: true}); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -253,6 +253,18 @@ func TestPaperCSV(t *testing.T) {
 	}
 	if _, err := os.Stat("testnet-results/csv.html"); err != nil {
 		t.Error(err)
+	}
+	// Lines that cannot be read are an error, and left out if that is wanted, by the header or by a value.
+	if err := os.WriteFile("bad.csv", []byte(text.String()+"n1;30\n;30;Oslo;110\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr = paperRun(t, t.Context(), experiments(), "csv", "--data", "bad.csv", "--node-column", "who")
+	if code != 1 || !strings.Contains(stderr, "leave them out with --skip-bad") {
+		t.Errorf("exit %d, errors %q", code, stderr)
+	}
+	code, stdout, stderr = paperRun(t, t.Context(), experiments(), "csv", "--data", "bad.csv", "--node-column", "who", "--skip-bad")
+	if code != 0 || !strings.Contains(stdout, "Lines that cannot be read were left out: 2, for example line 42: 2 of 4 cells") || !strings.Contains(stdout, "40 records of 4 nodes") {
+		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)
 	}
 	code, _, stderr = paperRun(t, t.Context(), experiments(), "csv", "--data", "people.csv")
 	if code != 1 || !strings.Contains(stderr, `no column "node"`) || !strings.Contains(stderr, "--node-column") {

@@ -51,6 +51,7 @@ type CSV struct {
 	Task    string // path of a task file, or a built-in task; "": guessed from the data, which is not private
 	Epsilon float64
 	Delta   float64
+	SkipBad bool // leave lines out that cannot be read
 }
 
 // Plan is an experiment with its options.

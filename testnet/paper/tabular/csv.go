@@ -45,6 +45,14 @@ type table struct {
 	leftOut []string
 	taken   int // nodes of --quick, or all
 	hash    string
+	bad     int    // lines that cannot be read and are left out
+	badLine string // one of them, and why
+}
+
+// skip counts lines that are left out.
+func (t *table) skip(bad *testnet.BadLines) {
+	t.bad += bad.Count
+	t.badLine = cmp.Or(t.badLine, bad.First[0])
 }
 
 func planCSV(o paper.Options) (*paper.Plan, error) {
@@ -87,15 +95,19 @@ func readTable(o paper.Options) (*table, error) {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	defer f.Close()
+	t := &table{node: cmp.Or(o.CSV.Node, testnet.NodeColumn), task: o.CSV.Task}
+	var skipped func(*testnet.BadLines)
+	if o.CSV.SkipBad {
+		skipped = t.skip
+	}
 	hash := sha256.New()
-	sheet, err := testnet.ReadSheet(io.TeeReader(f, hash), o.Data)
+	sheet, err := testnet.ReadSheet(io.TeeReader(f, hash), o.Data, skipped)
 	if err != nil {
 		return nil, err
 	}
 	if len(sheet.Rows) == 0 {
 		return nil, fmt.Errorf("tabular: %s has a header and no records", o.Data)
 	}
-	t := &table{node: cmp.Or(o.CSV.Node, testnet.NodeColumn), task: o.CSV.Task}
 	at, err := sheet.Column(t.node)
 	if err != nil {
 		return nil, fmt.Errorf("%w; --node-column names the one that says whose record a line is", err)
@@ -111,7 +123,7 @@ func readTable(o paper.Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.owners, err = t.coding.people(at); err != nil {
+	if t.owners, err = t.coding.people(at, skipped); err != nil {
 		return nil, err
 	}
 	if t.taken = len(t.owners.list); o.Quick && t.taken > quickNodes {

@@ -193,6 +193,9 @@ func (e *csvRun) notes() []string {
 			notes = append(notes, fmt.Sprintf(n.text, n.count))
 		}
 	}
+	if e.bad > 0 {
+		notes = append(notes, fmt.Sprintf("Lines that cannot be read were left out: %d, for example %s.", e.bad, e.badLine))
+	}
 	notes = append(notes, c.notes()...)
 	if len(e.leftOut) > 0 {
 		notes = append(notes, "Columns left out: "+strings.Join(e.leftOut, ", ")+".")

@@ -49,7 +49,7 @@ func readSchool(path string) (*schoolData, error) {
 	}
 	defer f.Close()
 	hash := sha256.New()
-	sheet, err := testnet.ReadSheet(io.TeeReader(f, hash), path)
+	sheet, err := testnet.ReadSheet(io.TeeReader(f, hash), path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w; --data must name %s", err, schoolExpects)
 	}
@@ -61,7 +61,7 @@ func readSchool(path string) (*schoolData, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.people(at)
+	o, err := c.people(at, nil)
 	if err != nil {
 		return nil, err
 	}

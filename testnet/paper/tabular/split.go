@@ -24,8 +24,9 @@ type owners struct {
 }
 
 // people makes records of all rows and sorts them by node; at is the column of the
-// nodes. Nodes with fewer records than [fewestRecords] are left out.
-func (c *coding) people(at int) (*owners, error) {
+// nodes. Nodes with fewer records than [fewestRecords] are left out. Rows that cannot be
+// read are the error, unless skipped, which is called with them, is not nil.
+func (c *coding) people(at int, skipped func(*testnet.BadLines)) (*owners, error) {
 	o := &owners{}
 	t := c.task()
 	cells, index := c.cells(t), map[string]int{}
@@ -55,8 +56,11 @@ func (c *coding) people(at int) (*owners, error) {
 		}
 		o.list[i].records = append(o.list[i].records, r)
 	}
-	if bad.Count > 0 {
+	switch {
+	case bad.Count > 0 && skipped == nil:
 		return nil, &bad
+	case bad.Count > 0:
+		skipped(&bad)
 	}
 	all := len(o.list)
 	o.list = slices.DeleteFunc(o.list, func(p owner) bool { return len(p.records) < fewestRecords })
