@@ -10,21 +10,23 @@ import (
 )
 
 // crowd is a listener with a number of places. When all are taken, a new connection gets
-// the place of the oldest connection on which nobody has shown a token that is still
-// valid: a connection without one keeps its place only until somebody else needs it. So
-// does a connection with a token that keeps its share of the places already.
+// the place of the oldest stranger: a connection on which nobody has shown a token that is
+// still valid keeps its place only until somebody else needs it. Tokens keep all places but
+// spare ones, so there is always a stranger then. A token that needs one more takes it from
+// the token that keeps most, whose oldest connection becomes a stranger: so no number of
+// connections of others keeps anybody away.
 type crowd struct {
 	net.Listener
-	places, share int
+	places, spare int
 
 	mu        sync.Mutex
 	all       int
-	strangers *list.List     // of *connection, the oldest first
-	kept      map[string]int // places by the token's ID
+	strangers *list.List            // of *connection, the oldest first
+	kept      map[string]*list.List // the same of each token, by its ID
 }
 
-func newCrowd(l net.Listener, places, share int) *crowd {
-	return &crowd{Listener: l, places: places, share: share, strangers: list.New(), kept: make(map[string]int)}
+func newCrowd(l net.Listener, places, spare int) *crowd {
+	return &crowd{Listener: l, places: places, spare: spare, strangers: list.New(), kept: make(map[string]*list.List)}
 }
 
 // connection is one connection of a crowd.
@@ -32,42 +34,35 @@ type connection struct {
 	net.Conn
 	of   *crowd
 	gone bool
-	at   *list.Element // its place among the strangers; nil: it keeps a place of a token
+	in   *list.List // the strangers, or those of a token
+	at   *list.Element
 
-	token  string          // the ID of the token whose place it keeps
-	life   context.Context // of the token that was shown last; nil: none was
+	token  string          // the ID of the token that was shown last
+	life   context.Context // of that token; nil: none was shown
 	forget func() bool     // lets the connection outlast that life
 }
 
-// Accept implements [net.Listener]. It closes a new connection for which there is no
-// place.
+// Accept implements [net.Listener].
 func (c *crowd) Accept() (net.Conn, error) {
-	for {
-		conn, err := c.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if g := c.admit(conn); g != nil {
-			return g, nil
-		}
-		_ = conn.Close() // the other end sees that it is closed
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	return c.admit(conn), nil
 }
 
-// admit finds a place for a connection; it returns nil if there is none.
+// admit finds a place for a connection.
 func (c *crowd) admit(conn net.Conn) *connection {
-	c.mu.Lock()
-	oldest := c.strangers.Front()
-	full := c.all >= c.places
-	if full && oldest == nil {
-		c.mu.Unlock()
-		return nil
-	}
 	g := &connection{Conn: conn, of: c}
+	c.mu.Lock()
+	var oldest *list.Element
+	if c.all >= c.places {
+		oldest = c.strangers.Front()
+	}
 	c.all++
-	g.at = c.strangers.PushBack(g)
+	g.enter(c.strangers)
 	c.mu.Unlock()
-	if full {
+	if oldest != nil {
 		_ = oldest.Value.(*connection).Close() // its client sees that it is closed
 	}
 	return g
@@ -88,15 +83,13 @@ func (g *connection) Close() error {
 	return g.Conn.Close()
 }
 
-// leave takes the connection out of the list of strangers, or gives back the place of a
-// token. The caller holds of.mu.
+// enter puts the connection into a list, as the newest. The caller holds of.mu.
+func (g *connection) enter(l *list.List) { g.in, g.at = l, l.PushBack(g) }
+
+// leave takes the connection out of its list. The caller holds of.mu.
 func (g *connection) leave() {
-	if g.at != nil {
-		g.of.strangers.Remove(g.at)
-		g.at = nil
-		return
-	}
-	if g.of.kept[g.token]--; g.of.kept[g.token] == 0 {
+	g.in.Remove(g.at)
+	if g.in != g.of.strangers && g.in.Len() == 0 {
 		delete(g.of.kept, g.token)
 	}
 }
@@ -110,7 +103,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 }
 
 // recognise makes the connection of a request keep its place while the token that the
-// request has shown lives, unless the token has its share of places.
+// request has shown lives.
 func recognise(r *http.Request, token string, life context.Context) {
 	conn := r.Context().Value(arrived{})
 	if over, ok := conn.(*tls.Conn); ok {
@@ -128,16 +121,32 @@ func (g *connection) keep(token string, life context.Context) {
 		return
 	}
 	g.leave()
-	if g.of.kept[token] < g.of.share {
-		g.of.kept[token]++
-		g.token = token
-	} else {
-		g.at = g.of.strangers.PushBack(g)
+	g.token = token
+	if g.of.kept[token] == nil {
+		g.of.kept[token] = list.New()
 	}
+	g.enter(g.of.kept[token])
+	g.of.share()
 	if g.forget != nil {
 		g.forget()
 	}
 	g.life, g.forget = life, context.AfterFunc(life, g.estrange)
+}
+
+// share makes the oldest connection of the token that keeps most places a stranger if
+// tokens keep too many. The caller holds mu.
+func (c *crowd) share() {
+	all, most := 0, list.New()
+	for _, l := range c.kept {
+		if all += l.Len(); l.Len() > most.Len() {
+			most = l
+		}
+	}
+	if all > c.places-c.spare {
+		g := most.Front().Value.(*connection)
+		g.leave()
+		g.enter(c.strangers)
+	}
 }
 
 // estrange puts the connection back among the strangers, as the newest, unless a token
@@ -145,8 +154,8 @@ func (g *connection) keep(token string, life context.Context) {
 func (g *connection) estrange() {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
-	if !g.gone && g.at == nil && g.life.Err() != nil {
+	if !g.gone && g.in != g.of.strangers && g.life.Err() != nil {
 		g.leave()
-		g.at = g.of.strangers.PushBack(g)
+		g.enter(g.of.strangers)
 	}
 }

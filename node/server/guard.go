@@ -59,6 +59,8 @@ type (
 func (s *Server) Handler(g Guard) http.Handler {
 	return http.HandlerFunc(func(client http.ResponseWriter, r *http.Request) {
 		w := &answerPieces{ResponseWriter: client, sends: r.Body != http.NoBody}
+		ctx := context.WithValue(r.Context(), guarded{}, g)
+		r = r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)) // the one that gets its pattern
 		defer s.survive(w, r)
 		w.Header().Set("Cache-Control", "no-store") // the pages set another value
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -66,8 +68,7 @@ func (s *Server) Handler(g Guard) http.Handler {
 			writeProblem(w, problemOf(err))
 			return
 		}
-		ctx := context.WithValue(r.Context(), guarded{}, g)
-		s.routes().ServeHTTP(w, r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)))
+		s.routes().ServeHTTP(w, r)
 	})
 }
 

@@ -32,11 +32,11 @@ func Listen(path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// mostConnections is how many connections a network may hold at a time. mostOfToken is how
-// many of them a token keeps while others want their places.
+// mostConnections is how many connections a network may hold at a time. spareConnections
+// is how many of them tokens do not keep.
 const (
-	mostConnections = 256
-	mostOfToken     = 32
+	mostConnections  = 256
+	spareConnections = 32
 )
 
 // ListenNetwork opens a listener that others than the user who runs the daemon can reach.
@@ -46,7 +46,7 @@ func ListenNetwork(address string, c *tls.Certificate) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: offer the owner's interface at %s: %w", address, err)
 	}
-	listener = newCrowd(listener, mostConnections, mostOfToken)
+	listener = newCrowd(listener, mostConnections, spareConnections)
 	if c != nil {
 		listener = tls.NewListener(listener, overTLSWith(*c))
 	}
