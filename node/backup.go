@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"p2pnode/node/api"
@@ -20,10 +22,25 @@ func (n *Node) Ledger(context.Context) ([]api.Line, error) { return n.ledger.Lin
 
 // Backup writes a consistent copy of the database: records, ledger, models and
 // neighbours, but not the identity, the configuration and the task. Everything else can
-// go on meanwhile.
-func (n *Node) Backup(ctx context.Context, w io.Writer) error {
-	if err := n.store.Backup(contextWriter{ctx, w}); err != nil {
+// go on meanwhile, however slow w is: writes that make the database grow wait for who
+// copies it, so it is copied to the disk first.
+func (n *Node) Backup(ctx context.Context, w io.Writer) (err error) {
+	if err := n.roomForCopy(); err != nil {
 		return err
+	}
+	copied, err := n.newSpool()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, copied.drop()) }()
+	if err := n.store.Backup(contextWriter{ctx, copied}); err != nil {
+		return err
+	}
+	if _, err := copied.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	if _, err := io.Copy(contextWriter{ctx, w}, copied); err != nil {
+		return fmt.Errorf("node: send the copy of the database: %w", err)
 	}
 	n.diary.Tell(api.Event{Kind: api.EventBackup, Text: "database copied for a backup"})
 	return nil

@@ -13,11 +13,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.etcd.io/bbolt"
 
+	"p2pnode/internal/require"
+	"p2pnode/learner"
 	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
@@ -251,3 +254,46 @@ func TestBackupFails(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// stuck takes the first part of a copy when it may.
+type stuck struct {
+	bytes.Buffer
+	begun, goOn chan struct{}
+}
+
+func (w *stuck) Write(p []byte) (int, error) {
+	if w.begun != nil {
+		close(w.begun)
+		w.begun = nil
+	}
+	<-w.goOn
+	return w.Buffer.Write(p)
+}
+
+// Who is slow to take a copy keeps nobody from writing, also what must wait for all readers
+// of the database, and gets the copy as it was when it began.
+func TestSlowBackup(t *testing.T) {
+	t.Parallel()
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	w := &stuck{begun: begun, goOn: goOn}
+	go func() { ended <- n.Backup(t.Context(), w) }()
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release() // for the test that fails
+	<-begun
+	soon(t, "deleting a record", func() error { return n.Delete(t.Context(), []uint64{1}) })
+	release()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	require.NoError(t, os.WriteFile(path, w.Bytes(), 0o600))
+	s, err := storage.Open(path)
+	require.NoError(t, err)
+	defer s.Close()
+	count := 0
+	require.NoError(t, s.EachRecord(1, func(learner.Record) error { count++; return nil }))
+	if count != 10 {
+		t.Errorf("the copy has %d records of 10", count)
+	}
+}

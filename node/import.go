@@ -18,13 +18,29 @@ import (
 // Import reads records from CSV with a header row, or from lines of JSON, and stores
 // them, all or none. If the file has bad lines and o does not skip them, it fails with
 // [api.ErrBadLines] and returns the report. If the same file, byte for byte, was imported
-// before and o does not say again, it fails with [api.ErrImported]; if r can be read
-// twice, it finds that out before it writes anything. Its memory does not grow with the
-// file. Other records wait until the import has ended.
+// before and o does not say again, it fails with [api.ErrImported], before it stores
+// anything. Its memory does not grow with the file. Other records wait while the records are
+// stored, but not for a slow r: what cannot be read twice is written to the disk first.
 //
 // If o names a column of IDs, Import stores a part of the records at a time. If there are
 // bad lines, it then fails with [api.ErrSomeBad] and returns the report.
 func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
+	if _, ok := r.(io.Seeker); ok {
+		return n.importFile(ctx, r, o)
+	}
+	whole, err := n.newSpool()
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, whole.drop()) }()
+	if err := n.receive(whole, r); err != nil {
+		return report, err
+	}
+	return n.importFile(ctx, whole, o)
+}
+
+// importFile is Import of a file that can be read twice.
+func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
 	if !o.Again {
 		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, o.File(file)) }); err != nil {
 			return report, err

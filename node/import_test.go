@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
@@ -171,5 +173,63 @@ func TestImportKeepsNobodyWaiting(t *testing.T) {
 		if int(r.Seq) != i+2 || r.X[0] != float64(i%2) || r.Y != float64(i%3)-n.files.Task.Target.Center {
 			t.Fatalf("record %d: %+v", i, r)
 		}
+	}
+}
+
+// trickle is a file that comes slowly: it says that its first part was asked for, and sends
+// the rest when it may.
+type trickle struct {
+	asked, goOn chan struct{}
+	rest        io.Reader
+}
+
+func (s *trickle) Read(p []byte) (int, error) {
+	if s.asked != nil {
+		close(s.asked)
+		s.asked = nil
+		return copy(p, "a,b,y\n1,0,2\n"), nil
+	}
+	<-s.goOn
+	return s.rest.Read(p)
+}
+
+// soon fails the test if what does not end soon.
+func soon(t *testing.T, what string, do func() error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- do() }()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s does not end", what)
+	}
+}
+
+// Who sends a file slowly keeps no others from storing records, and leaves no file behind.
+func TestSlowImport(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	asked, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var report api.ImportReport
+	go func() (err error) {
+		report, err = n.Import(t.Context(), &trickle{asked, goOn, strings.NewReader("0,1,3\n")}, api.ImportOptions{})
+		ended <- err
+		return err
+	}()
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release() // for the test that fails
+	<-asked
+	soon(t, "another import", func() error {
+		_, err := n.Put(t.Context(), api.Lines{From: 1, Lines: []string{`{"a": 1, "b": 0, "y": 2}`}})
+		return err
+	})
+	release()
+	require.NoError(t, <-ended)
+	if s := status(t, n); report.Records != 2 || s.Records != 3 {
+		t.Errorf("stored %d of 2 and then %d of 3", report.Records, s.Records)
+	}
+	left, err := filepath.Glob(filepath.Join(n.dir, datadir.SpoolPrefix+"*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -242,9 +242,12 @@ func (e erasure) files() ([]string, error) {
 	return names, err
 }
 
-// temporary matches the names of files that may be left when the command doctor, or the
-// writing of a file, is interrupted.
-var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.)[0-9]+$`)
+// SpoolPrefix begins the name of a file that holds records on their way in or out.
+const SpoolPrefix = "spool."
+
+// temporary matches the names of files that may be left when the command doctor, the
+// writing of a file, or an import is interrupted.
+var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.|` + regexp.QuoteMeta(SpoolPrefix) + `)[0-9]+$`)
 
 // IsOwn reports whether a file with this name in a data directory belongs to the node.
 func IsOwn(name string) bool {

@@ -44,8 +44,7 @@ func routeLifecycle(r *routes, owner api.Lifecycle, log *slog.Logger, left func(
 }
 
 // sendBackup streams the copy. After an error it breaks the connection, so that nobody
-// takes a part for the whole. It does not wait for a client that stops receiving, because
-// every write that makes the database grow waits for the copy, and with it the releases.
+// takes a part for the whole.
 func sendBackup(w http.ResponseWriter, q *http.Request, owner api.Lifecycle, log *slog.Logger) error {
 	err := owner.Backup(q.Context(), w)
 	if err != nil && begun(w) {

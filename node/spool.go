@@ -1,0 +1,71 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"p2pnode/internal/durable"
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
+)
+
+// spoolPart is how many bytes are written between two checks of the disk.
+const spoolPart = 1 << 20
+
+// spool is a file in the data directory that holds what one end sends until the other end
+// takes it, so that nothing is locked while either is slow.
+type spool struct{ *os.File }
+
+// newSpool makes a spool. Where the system allows it the file has no name from then on, so
+// that a crash leaves nothing behind.
+func (n *Node) newSpool() (spool, error) {
+	f, err := os.CreateTemp(n.dir, datadir.SpoolPrefix+"*")
+	if err != nil {
+		return spool{}, fmt.Errorf("node: %w", err)
+	}
+	_ = os.Remove(f.Name()) // drop tries again
+	return spool{f}, nil
+}
+
+// drop closes the spool and removes it.
+func (s spool) drop() error {
+	err := s.Close()
+	if removed := os.Remove(s.Name()); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	return err
+}
+
+// receive fills a spool with all that r sends, while there is room on the disk, and goes
+// back to its start.
+func (n *Node) receive(s spool, r io.Reader) error {
+	for {
+		if err := n.space(); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(s, r, spoolPart); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("node: receive the file: %w", err)
+		}
+	}
+	_, err := s.Seek(0, io.SeekStart)
+	return err
+}
+
+// roomForCopy returns an error if the disk has no room for a copy of the database.
+func (n *Node) roomForCopy() error {
+	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	if free := durable.Free(n.dir); free >= 0 && free < info.Size()+reserve {
+		return api.Advise(fmt.Errorf("%w: a copy of the database takes %d MB, and %d MB of the disk are free", api.ErrFull, info.Size()>>20, free>>20),
+			"free some, or stop the node and copy the file "+datadir.StoreFile)
+	}
+	return nil
+}
