@@ -118,7 +118,7 @@ type item struct {
 // size is the number of bytes that it takes in a request.
 func (i *item) size() (bytes int) {
 	for name, text := range i.cells {
-		bytes += len(name) + len(text)
+		bytes += len(name) + len(text) + len(`"":"",`)
 	}
 	return bytes
 }

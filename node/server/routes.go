@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -21,6 +23,7 @@ import (
 type routes struct {
 	mux  *http.ServeMux
 	huma huma.API
+	held held
 }
 
 // operation is one thing that a client can ask for.
@@ -31,11 +34,8 @@ type operation struct {
 	summary string
 }
 
-// maxRequest bounds the size in bytes of a request that is not a stream of records.
-const maxRequest = 16 << 20
-
-// maxOpen is maxRequest for those who have shown no token. To read a request's JSON takes
-// up to fifty times its size of memory.
+// maxOpen bounds the size in bytes of a request of those who have shown no token. What
+// others ask is weighed, unless it is a stream of records.
 const maxOpen = 4 << 10
 
 func newRoutes() *routes {
@@ -49,7 +49,7 @@ func newRoutes() *routes {
 	c.Info.Description = "What the owner of a p2pnode data directory can ask of it."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
 		Description: "A token of `p2pnode token new`. The socket of the data directory asks for none."}}
-	return &routes{mux, humago.New(mux, c)}
+	return &routes{mux: mux, huma: humago.New(mux, c), held: held{each: make(map[string]int)}}
 }
 
 // unmarshal reads JSON. It refuses bytes that are no UTF-8, which the standard library
@@ -95,7 +95,7 @@ func (w *unrouted) Write(p []byte) (int, error) { return len(p), nil }
 func (r *routes) document(o operation) huma.Operation {
 	method, path, _ := strings.Cut(o.route, " ")
 	out := huma.Operation{Method: method, Path: path, OperationID: o.name, Summary: o.summary,
-		MaxBodyBytes: maxRequest, BodyReadTimeout: -1, Responses: map[string]*huma.Response{"default": r.failure()}}
+		MaxBodyBytes: -1, BodyReadTimeout: -1, Responses: map[string]*huma.Response{"default": r.failure()}}
 	if o.scope == api.Open {
 		out.MaxBodyBytes = maxOpen
 	} else {
@@ -113,9 +113,23 @@ func (r *routes) document(o operation) huma.Operation {
 		defer context.AfterFunc(who.Life, end)()
 		*q = *q.WithContext(asked)
 		q.Body = timed(w, q.Body, ctx.Operation())
+		if isJSON(ctx.Operation()) && o.scope != api.Open {
+			text, taken, err := r.held.receive(who.Token, q.Body)
+			defer r.held.give(who.Token, taken)
+			if err != nil {
+				writeProblem(w, problemOf(err))
+				return
+			}
+			q.Body = io.NopCloser(bytes.NewReader(text))
+		}
 		next(ctx)
 	}}
 	return out
+}
+
+// isJSON reports whether an operation's request is one JSON value.
+func isJSON(o *huma.Operation) bool {
+	return o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil
 }
 
 // failure describes the answer to a request that failed.

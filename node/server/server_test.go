@@ -351,10 +351,18 @@ func TestSizesAndTimes(t *testing.T) {
 	secret := o.token(t, api.Admin)
 	answer, text := o.ask(t, "POST", "/v1/predict", func(r *http.Request) {
 		bearer(secret)(r)
-		r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless{}, 16<<20+1)), 16<<20+1
+		r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless{}, 16<<20)), 16<<20
 	})
 	if answer.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large request: %s %s", answer.Status, text)
+	}
+	heavy := `{"records": [` + strings.Repeat(`{"": 1}, `, 100_000) + "{}]}"
+	answer, text = o.ask(t, "POST", "/v1/records", func(r *http.Request) {
+		bearer(secret)(r)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(heavy)), int64(len(heavy))
+	})
+	if answer.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, "send it in parts") {
+		t.Errorf("a request of many objects: %s %.1000s", answer.Status, text)
 	}
 	answer, text = o.ask(t, "POST", "/v1/records/file", func(r *http.Request) { bearer(secret)(r); r.Header.Set("Content-Type", "image/png") })
 	if answer.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(text, "hint") {
