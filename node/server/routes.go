@@ -53,12 +53,49 @@ func newRoutes() *routes {
 }
 
 // unmarshal reads JSON. It refuses bytes that are no UTF-8, which the standard library
-// replaces: two keys of records that differ in such a byte would be the same.
+// replaces: two keys of records that differ in such a byte would be the same. It refuses
+// names that an object has twice, of which the standard library takes the last.
 func unmarshal(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errUTF8
 	}
-	return json.Unmarshal(text, v)
+	if err := json.Unmarshal(text, v); err != nil {
+		return err
+	}
+	if _, whole := v.(*any); !whole {
+		return nil // huma reads each request so first
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return twice(d)
+}
+
+// twice returns an error if an object in the next value of valid JSON has a name twice.
+func twice(d *json.Decoder) error {
+	begin, err := d.Token()
+	var names map[string]bool
+	switch begin {
+	case json.Delim('{'):
+		names = make(map[string]bool)
+	case json.Delim('['):
+	default:
+		return err
+	}
+	for d.More() {
+		if names != nil {
+			token, _ := d.Token() // its error is that of the next
+			name, _ := token.(string)
+			if names[name] {
+				return fmt.Errorf("names %q twice in one object", name)
+			}
+			names[name] = true
+		}
+		if err := twice(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token() // the end
+	return err
 }
 
 var errUTF8 = errors.New("is not text in UTF-8")

@@ -646,6 +646,11 @@ func TestIdempotencyKey(t *testing.T) {
 		{"Köche", two, 200, "new new "},
 		{"K\xfcche", two, 400, ""}, // as in Latin-1
 		{"", "[{\"a\": 0, \"y\": \"\xfc\"}]", 400, ""},
+		{"", `[{"a": 0, "y": 1, "a": 1}]`, 400, ""},
+		{"", `[{"a": 0, "y": 1, "\u0061": 1}]`, 400, ""},
+		{"", `[{"a": 0, "y": 1}], "records": [{"a": 1, "y": 1}]`, 400, ""},
+		{"", `[{"a": [0, {"b": 1, "b": 2}], "y": 1}]`, 400, ""},
+		{"", `[{"a": "a", "y": 1}, {"y": 1, "a": 0}]`, 200, "bad new "},
 	} {
 		if status, outcomes := add(c.key, c.records); status != c.status || outcomes != c.outcomes {
 			t.Errorf("%d: %d %q, want %d %q", i, status, outcomes, c.status, c.outcomes)
