@@ -41,13 +41,13 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 
 // importFile is Import of a file that can be read twice.
 func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions) (report api.ImportReport, err error) {
+	n.adding.Lock()
+	defer n.adding.Unlock()
 	if !o.Again {
 		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, o.File(file)) }); err != nil {
 			return report, err
 		}
 	}
-	n.adding.Lock()
-	defer n.adding.Unlock()
 	if o.ID != "" {
 		return n.importKnown(ctx, r, o)
 	}

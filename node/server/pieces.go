@@ -24,7 +24,8 @@ const (
 // the bound, which would otherwise end the request while it is being answered.
 func timed(w http.ResponseWriter, body io.ReadCloser, o *huma.Operation) io.ReadCloser {
 	p := &bodyPieces{ReadCloser: body, connection: http.NewResponseController(w)}
-	if o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil {
+	p.answer, _ = w.(*answerPieces)
+	if isJSON(o) {
 		p.end = time.Now().Add(bodyTimeout)
 	}
 	return p
@@ -34,6 +35,7 @@ type bodyPieces struct {
 	io.ReadCloser
 	connection *http.ResponseController
 	end        time.Time // the deadline of the whole body; zero: none
+	answer     *answerPieces
 }
 
 // Read implements [io.Reader].
@@ -49,6 +51,9 @@ func (p *bodyPieces) Read(b []byte) (int, error) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = p.connection.SetReadDeadline(time.Time{}) // cannot fail, since setting it just succeeded
 	}
+	if errors.Is(err, io.EOF) && p.answer != nil {
+		p.answer.sends = false // a deadline would end the connection during a long answer
+	}
 	return n, err
 }
 
@@ -57,7 +62,7 @@ func (p *bodyPieces) Read(b []byte) (int, error) {
 // answers. It remembers whether any part of the answer was sent.
 type answerPieces struct {
 	http.ResponseWriter
-	sends bool // the client may send a body
+	sends bool // the client may send more of a body
 	begun bool
 }
 
