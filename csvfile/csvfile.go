@@ -37,6 +37,8 @@ const (
 	// rowBytes bounds a row, so that a missing closing quotation mark does not make the
 	// rest of the file one cell.
 	rowBytes = 16 << 20
+	// MostColumns bounds the columns of a file, each of which takes up to 250 bytes of memory.
+	MostColumns = 1 << 17
 )
 
 // NewReader reads the header. It fails if there is none, if it names a column
@@ -59,7 +61,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 		start = start[len(mark):]
 		_, _ = buffered.Discard(len(mark)) // they were peeked at
 	}
-	t := &Reader{Comma: separator(start), limit: &limit{r: buffered, left: rowBytes}}
+	t := &Reader{Comma: separator(start), limit: &limit{r: buffered, left: rowBytes, separators: MostColumns}}
+	t.limit.separator = []byte{byte(t.Comma)}
 	t.rows = csv.NewReader(t.limit)
 	t.rows.Comma, t.rows.ReuseRecord = t.Comma, true
 	return t, t.header()
@@ -101,6 +104,7 @@ var (
 	errSep   = errors.New("the first line names the sign between cells, for spreadsheets only, and not the columns: take that line out; the sign is found without it")
 	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
 	errLong  = fmt.Errorf("a row is longer than %d MB; a quotation mark may not be closed", rowBytes>>20)
+	errWide  = fmt.Errorf("a row has more than %d cells; a quotation mark may not be closed", MostColumns)
 	// errQuote ends the reading of a file, because nobody can tell which lines are good.
 	errQuote = errors.New("a quotation mark is not closed or out of place; mend it: the lines after it cannot be told apart or skipped")
 )
@@ -203,7 +207,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // where it cannot go on.
 func (t *Reader) Each(take func(line int, cells []string) error, bad func(line int, reason error)) error {
 	for line := 1; ; {
-		t.limit.left = rowBytes
+		t.limit.left, t.limit.separators = rowBytes, MostColumns
 		cells, err := t.rows.Read()
 		if err == nil {
 			line, _ = t.rows.FieldPos(0)
@@ -222,6 +226,9 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 // Line returns the cells of a row that is one line of a pipe, without its end. An error
 // concerns only this line, and no cell can contain a line break.
 func (t *Reader) Line(text string) ([]string, error) {
+	if strings.Count(text, string(t.Comma)) >= MostColumns {
+		return nil, errWide
+	}
 	row := csv.NewReader(strings.NewReader(text))
 	row.Comma, row.FieldsPerRecord = t.Comma, -1
 	cells, err := row.Read()
@@ -242,8 +249,8 @@ var errLineQuote = errors.New("a quotation mark is not closed or out of place; i
 // noRow tells bad why the line after the last row is not a row, or returns why reading
 // ends.
 func (t *Reader) noRow(last int, cells []string, err error, bad func(line int, reason error)) error {
-	if t.limit.err == errLong {
-		return &LineError{last + 1, errLong} // or after the lines of the last row
+	if t.limit.err == errLong || t.limit.err == errWide {
+		return &LineError{last + 1, t.limit.err} // or after the lines of the last row
 	} else if t.limit.err != nil {
 		return t.limit.err
 	}
@@ -297,11 +304,14 @@ func Number(comma rune, cell string) string {
 	return cell
 }
 
-// limit reads at most what is left, and remembers why it stopped before the end.
+// limit reads at most what is left, and hardly more than so many separators, and remembers
+// why it stopped before the end.
 type limit struct {
-	r    io.Reader
-	left int
-	err  error
+	r          io.Reader
+	left       int
+	separator  []byte
+	separators int
+	err        error
 }
 
 // Read implements [io.Reader].
@@ -311,10 +321,15 @@ func (l *limit) Read(p []byte) (n int, err error) {
 	}
 	if l.left <= 0 {
 		l.err = errLong
+	} else if l.separators <= 0 {
+		l.err = errWide
+	}
+	if l.err != nil {
 		return 0, l.err
 	}
 	n, err = l.r.Read(p[:min(len(p), l.left)])
 	l.left -= n
+	l.separators -= bytes.Count(p[:n], l.separator)
 	if err != io.EOF {
 		l.err = err
 	}

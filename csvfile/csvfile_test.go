@@ -324,3 +324,24 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// A row has so many cells at most, of a header, of a file and of a pipe. Rows with fewer come
+// through however many there are.
+func TestWideRows(t *testing.T) {
+	wide := strings.Repeat(";", 2*MostColumns)
+	if _, err := NewReader(strings.NewReader("a;b" + wide)); err != errWide {
+		t.Errorf("a header: %v", err)
+	}
+	file, err := NewReader(strings.NewReader("a;b\n" + strings.Repeat("1;2\n", 2*MostColumns) + "1" + wide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	err = file.Each(func(int, []string) error { rows++; return nil }, nil)
+	if at, ok := errors.AsType[*LineError](err); !ok || at.Err != errWide || at.Line != 2*MostColumns+2 || rows != 2*MostColumns {
+		t.Errorf("%v after %d rows", err, rows)
+	}
+	if _, err := file.Line(wide); err != errWide {
+		t.Errorf("a line: %v", err)
+	}
+}

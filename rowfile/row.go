@@ -97,6 +97,7 @@ func (r Row) MarshalJSON() ([]byte, error) {
 var (
 	errNoObject = errors.New("is not one whole JSON object, as {\"name\": 1}; write one on each line")
 	errUTF8     = errors.New("is not text in UTF-8")
+	errWide     = fmt.Errorf("names more than %d columns", csvfile.MostColumns)
 	errNested   = errors.New("holds an object; write its values as columns of their own")
 	errBar      = errors.New("holds a list of texts with a vertical bar in one, which stands between the values of a cell")
 )
@@ -119,6 +120,9 @@ func object(text []byte) (Row, error) {
 		}
 		if _, twice := r.values[name]; twice {
 			return Row{}, fmt.Errorf("names %q twice", name)
+		}
+		if len(r.names) == csvfile.MostColumns {
+			return Row{}, errWide
 		}
 		var value json.RawMessage
 		if d.Decode(&value) != nil {

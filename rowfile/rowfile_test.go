@@ -91,6 +91,18 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// A line of JSON that names too many columns is bad, and the next one is read.
+func TestWideLines(t *testing.T) {
+	var wide strings.Builder
+	for i := range csvfile.MostColumns + 1 {
+		fmt.Fprintf(&wide, `"%d":1,`, i)
+	}
+	rows, bad, err := read(strings.NewReader("{" + wide.String() + "\"a\":1}\n{\"a\":1}"))
+	if err != nil || len(rows) != 1 || len(bad) != 1 || !strings.HasPrefix(bad[0], "1: names more than") {
+		t.Errorf("%d rows, bad %q, %v", len(rows), bad, err)
+	}
+}
+
 // The reader's error comes through, as does that of take.
 func TestErrorsComeThrough(t *testing.T) {
 	broken := errors.New("broken")
