@@ -260,7 +260,7 @@ func bellCurve(x float64) float64 { return math.Exp(-x * x / 2) }
 // leave-one-out predictions of records as independent of each other, and the model as
 // true.
 const (
-	classesLeftOut = 0.2
+	classesLeftOut = 0.6
 	numbersLeftOut = 40 // with this many records the rate is a half
 	marginalRate   = 0.6
 )
@@ -269,9 +269,10 @@ const (
 // in it is a mean over m records, and so has the noise of a mean: the expected true
 // difference is m/(m+c) of the measured one, with c the variance between records
 // divided by that between fits. The marginal likelihood is more certain for few
-// records, and wrong for many where no straight line is right. For classes, even many
-// records say hardly more than chance about fits that tell the classes apart, so their
-// rate stays low.
+// records, and wrong for many where no straight line is right. For classes few records
+// count as much as many: only the leave-one-out evidence of few finds the weak pull that
+// suits classes which are told apart well, and that of many says hardly more than chance
+// about fits that do.
 func (t *Task) leaveOneOutRate(records int) float64 {
 	if t.lossKind().target != numberTarget {
 		return classesLeftOut

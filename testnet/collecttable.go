@@ -28,7 +28,11 @@ func (w *collecting) result() (*Result, error) {
 	alone, with := Trial{Method: Alone}, Trial{Method: methodOf(in), Seconds: r.Seconds}
 	for i, n := range in {
 		s := &n.status
-		round.People = append(round.People, Participant{Number: i + 1, Train: s.Records - s.HeldOut, Test: s.HeldOut, Base: s.Personal.Base})
+		p := Participant{Number: i + 1, Train: s.Records - s.HeldOut, Test: s.HeldOut, Base: s.Personal.Base}
+		if s.Personal.LogLoss != nil {
+			p.BaseLogLoss = s.Personal.LogLoss.Base
+		}
+		round.People = append(round.People, p)
 		with.add(s, len(in))
 		if s.Personal.MajorityOnly {
 			with.Majority++
@@ -82,18 +86,21 @@ func (t *Trial) add(s *api.Status, nodes int) {
 
 // compare takes the errors of one of the models that each node compared.
 func (t *Trial) compare(in []*collected, of func(*api.Comparison) float64, ofThree func(*api.Three) float64) {
-	var logLoss, area []float64
+	var area []float64
 	for _, n := range in {
 		c := n.status.Personal
 		t.Errors = append(t.Errors, of(c))
 		if c.LogLoss != nil {
-			logLoss = append(logLoss, ofThree(c.LogLoss))
+			t.LogLosses = append(t.LogLosses, ofThree(c.LogLoss))
 		}
 		if c.AUC != nil {
 			area = append(area, ofThree(c.AUC))
 		}
 	}
-	t.LogLoss, t.AUC = meanOrNil(logLoss), meanOrNil(area)
+	if len(t.LogLosses) < len(in) {
+		t.LogLosses = nil // not of everybody
+	}
+	t.AUC = meanOrNil(area)
 }
 
 // missedNote says how many nodes are not in the table, and why.

@@ -20,9 +20,11 @@ type report struct {
 	Data      string            `json:"data"`
 	Task      string            `json:"task"`
 	Measure   learner.Measure   `json:"measure"`
-	Base      *float64          `json:"base"`    // mean error of a constant; null where it is not known
-	Verdict   string            `json:"verdict"` // "worth it", "not worth it" or "cannot tell", and why
-	Change    *learner.Interval `json:"change"`  // of the mean error under private learning, as a share of that alone; null when it was not measured
+	Base      *float64          `json:"base"`                  // mean error of a constant; null where it is not known
+	BaseLog   *float64          `json:"base_log_loss"`         // the same of log losses
+	Verdict   string            `json:"verdict"`               // "worth it", "not worth it" or "cannot tell", and why
+	Change    *learner.Interval `json:"change"`                // of the mean error under private learning, as a share of that alone; null when it was not measured
+	ByLogLoss bool              `json:"by_log_loss,omitempty"` // the verdict and its change are of log losses
 	Driver    string            `json:"driver"`
 	Complete  bool              `json:"complete"`
 	Private   *learner.Interval `json:"private_reduction"` // null when private learning was not measured
@@ -55,12 +57,15 @@ func (r *Result) report() report {
 	if base := r.base(); base > 0 {
 		out.Base = &base
 	}
+	if base := r.baseLogLoss(); base > 0 {
+		out.BaseLog = &base
+	}
 	if pairs := r.newcomers(); len(pairs) > 0 {
 		s := Summarise(pairs)
 		out.Newcomers = &newcomersReport{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 	}
 	verdict := r.verdict()
-	out.Verdict = verdict.String()
+	out.Verdict, out.ByLogLoss = verdict.String(), verdict.ByLogLoss
 	if verdict.People > 1 {
 		saved := r.reduction(r.best())
 		out.Private = &saved
@@ -91,6 +96,7 @@ type rawPerson struct {
 	Test   int                `json:"test"`
 	Base   float64            `json:"base"` // error of a constant; 0: not known
 	Errors map[Method]float64 `json:"errors"`
+	Logs   map[Method]float64 `json:"log_losses,omitempty"`
 	Spent  float64            `json:"spent"` // share of the budget used under "private"
 }
 
@@ -113,9 +119,12 @@ func (r *Result) writeRaw(w io.Writer) error {
 	for i := range r.Rounds {
 		round := &r.Rounds[i]
 		for k, p := range round.People {
-			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Base: p.Base, Errors: make(map[Method]float64)}
+			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Base: p.Base, Errors: make(map[Method]float64), Logs: make(map[Method]float64)}
 			for _, t := range round.Trials {
 				person.Errors[t.Method] = t.Errors[k]
+				if t.LogLosses != nil {
+					person.Logs[t.Method] = t.LogLosses[k]
+				}
 				if t.Spent != nil {
 					person.Spent = t.Spent[k]
 				}

@@ -70,7 +70,7 @@ func kindOf(v any) string {
 var resultSchema = schema{
 	"nodes": "number", "seconds": "number", "seed": "number", "delivery": "number", "rows": "array",
 	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
-	"base": "number or null", "verdict": "string", "change": "object or null",
+	"base": "number or null", "base_log_loss": "number or null", "verdict": "string", "change": "object or null",
 	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null", "newcomers": "object or null",
 	"cells": "array or null",
 }

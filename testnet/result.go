@@ -55,20 +55,20 @@ type Participant struct {
 	Number int // 1, 2, ...; the same in every seed
 	Train  int // number of records to learn from
 	Test   int // number of test records
-	// Base is the test error of a constant fitted to the person's records; 0: not
-	// known.
-	Base float64
+	// Base is the test error of a constant fitted to the person's records, and BaseLogLoss
+	// its log loss; 0: not known.
+	Base, BaseLogLoss float64
 }
 
 // Trial is the result of one method for everyone in one round.
 type Trial struct {
-	Method   Method
-	Errors   []float64 // test error of each person, in the round's order
-	LogLoss  *float64  // mean over people; nil where models give no probabilities
-	AUC      *float64  // area under the curve, mean over people with records of two classes; nil without any
-	Majority int       // people whose model predicts nothing but their most frequent class
-	Seconds  float64   // wall time
-	Spent    []float64 // share of the budget each has used, in [0, 1]; nil without a budget
+	Method    Method
+	Errors    []float64 // test error of each person, in the round's order
+	LogLosses []float64 // in the same order; nil where models give no probabilities
+	AUC       *float64  // area under the curve, mean over people with records of two classes; nil without any
+	Majority  int       // people whose model predicts nothing but their most frequent class
+	Seconds   float64   // wall time
+	Spent     []float64 // share of the budget each has used, in [0, 1]; nil without a budget
 	// Messages is the number of copies of models sent, per node: one to each listener
 	// for each release; for a private sum it is the contributions.
 	Messages float64
@@ -123,19 +123,25 @@ func (r *Result) Trials(m Method) []*Trial {
 
 // Pairs sets the errors of a method beside those of the lone models, pooled
 // over the rounds that have both.
-func (r *Result) Pairs(m Method) []Pair {
+func (r *Result) Pairs(m Method) []Pair { return r.pairs(m, byError) }
+
+func (r *Result) pairs(m Method, of func(*Trial) []float64) []Pair {
 	var pairs []Pair
 	for i := range r.Rounds {
 		alone, with := r.Rounds[i].trial(Alone), r.Rounds[i].trial(m)
-		if alone == nil || with == nil {
+		if alone == nil || with == nil || of(alone) == nil || of(with) == nil {
 			continue
 		}
 		for k, p := range r.Rounds[i].People {
-			pairs = append(pairs, Pair{Person: p.Number, Train: p.Train, Alone: alone.Errors[k], With: with.Errors[k]})
+			pairs = append(pairs, Pair{Person: p.Number, Train: p.Train, Alone: of(alone)[k], With: of(with)[k]})
 		}
 	}
 	return pairs
 }
+
+// What is compared of a trial.
+func byError(t *Trial) []float64   { return t.Errors }
+func byLogLoss(t *Trial) []float64 { return t.LogLosses }
 
 // delivery is the share of copies of models that arrived, over all trials; 0 if none
 // was sent. A node that begins to listen just after a release gets it without being
@@ -219,7 +225,7 @@ func (r *Result) rows() []reportRow {
 		s := Summarise(pairs)
 		row := reportRow{Method: m, Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 		row.Epsilon, row.Delta = r.guarantee(m)
-		row.LogLoss = meanOver(trials, func(t *Trial) *float64 { return t.LogLoss })
+		row.LogLoss = meanOver(trials, func(t *Trial) *float64 { return meanOrNil(t.LogLosses) })
 		row.AUC = meanOver(trials, func(t *Trial) *float64 { return t.AUC })
 		for _, t := range trials {
 			row.Messages += t.Messages / float64(len(trials))
@@ -259,10 +265,19 @@ func meanOver(trials []*Trial, of func(*Trial) *float64) *float64 {
 
 // base is the mean error of constants over the rounds; 0: not known.
 func (r *Result) base() float64 {
+	return r.meanOf(func(p *Participant) float64 { return p.Base })
+}
+
+// baseLogLoss is the same of log losses.
+func (r *Result) baseLogLoss() float64 {
+	return r.meanOf(func(p *Participant) float64 { return p.BaseLogLoss })
+}
+
+func (r *Result) meanOf(of func(*Participant) float64) float64 {
 	var sum, n float64
 	for i := range r.Rounds {
-		for _, p := range r.Rounds[i].People {
-			sum, n = sum+p.Base, n+1
+		for k := range r.Rounds[i].People {
+			sum, n = sum+of(&r.Rounds[i].People[k]), n+1
 		}
 	}
 	return sum / max(1, n)
@@ -284,17 +299,20 @@ func (r *Result) verdict() Verdict {
 	for _, t := range trials {
 		majority, models = majority+t.Majority, models+len(t.Errors)
 	}
-	return Judge(Evidence{
-		Pairs: r.Pairs(m), Free: r.free(m), Floor: m == Broadcast, Base: r.base(), MajorityOnly: majority > 0 && majority == models, Seed: r.Seed,
-	})
+	e := r.evidence(m, byError, r.base())
+	e.MajorityOnly = majority > 0 && majority == models
+	if likely := r.evidence(m, byLogLoss, r.baseLogLoss()); likely.Pairs != nil {
+		e.LogLoss = &likely
+	}
+	return Judge(e)
 }
 
-// free are the pairs of a method without noise.
-func (r *Result) free(m Method) []Pair {
+func (r *Result) evidence(m Method, of func(*Trial) []float64, base float64) Evidence {
+	free := Open
 	if m == Private {
-		return r.Pairs(Together)
+		free = Together
 	}
-	return r.Pairs(Open)
+	return Evidence{Pairs: r.pairs(m, of), Free: r.pairs(free, of), Floor: m == Broadcast, Base: base, Seed: r.Seed}
 }
 
 // newcomers compares the errors of people who contributed nothing to a private sum with

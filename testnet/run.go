@@ -195,7 +195,11 @@ func participants(d *Dataset, numbers map[string]int) []Participant {
 		if numbers[p.Name] == 0 {
 			numbers[p.Name] = len(numbers) + 1
 		}
-		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.testRecords()), Base: p.base(d.Task).Error}
+		base := p.base(d.Task)
+		list[i] = Participant{Number: numbers[p.Name], Train: p.TrainSize(), Test: len(p.testRecords()), Base: base.Error}
+		if !math.IsNaN(base.LogLoss) {
+			list[i].BaseLogLoss = base.LogLoss
+		}
 	}
 	return list
 }
@@ -236,20 +240,20 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, r *Result, drive driv
 
 // take keeps the scores of everyone's model.
 func (t *Trial) take(d *Dataset, scores []learner.Score) {
-	t.Errors, t.Majority = errorsOf(scores), 0
-	var logLoss, area []float64
+	t.Errors, t.LogLosses, t.Majority = errorsOf(scores), nil, 0
+	var area []float64
 	for i, s := range scores {
 		if s.SameClasses(d.People[i].base(d.Task)) {
 			t.Majority++
 		}
 		if !math.IsNaN(s.LogLoss) {
-			logLoss = append(logLoss, s.LogLoss)
+			t.LogLosses = append(t.LogLosses, s.LogLoss)
 		}
 		if !math.IsNaN(s.AUC) {
 			area = append(area, s.AUC)
 		}
 	}
-	t.LogLoss, t.AUC = meanOrNil(logLoss), meanOrNil(area)
+	t.AUC = meanOrNil(area)
 }
 
 func meanOrNil(values []float64) *float64 {

@@ -86,8 +86,8 @@ func (r *Result) methodCells() [][]string {
 			cells = append(cells, r.newcomersCells()...)
 		}
 	}
-	cells = withColumn(cells, "AUC", rows, func(r *reportRow) *float64 { return r.AUC })
-	return withColumn(cells, "log loss", rows, func(r *reportRow) *float64 { return r.LogLoss })
+	cells = r.withColumn(cells, "AUC", 0, func(row *reportRow) *float64 { return row.AUC })
+	return r.withColumn(cells, "log loss", r.baseLogLoss(), func(row *reportRow) *float64 { return row.LogLoss })
 }
 
 // newcomersCells is a line for people who contributed nothing to the private sum, if one
@@ -101,8 +101,10 @@ func (r *Result) newcomersCells() [][]string {
 	return [][]string{{newcomersLabel, fmt.Sprintf("%.4f", s.Error), percent(s.Better), percent(s.Worse), signedPercent(s.GainP10), "none", "0", "-", "-"}}
 }
 
-// withColumn sets one more measure behind the error, if a row has it.
-func withColumn(cells [][]string, head string, rows []reportRow, of func(*reportRow) *float64) [][]string {
+// withColumn sets one more measure behind the error, if a row has it; base is that of a
+// constant, 0 if it is not known.
+func (r *Result) withColumn(cells [][]string, head string, base float64, of func(*reportRow) *float64) [][]string {
+	rows := r.rows()
 	if !slices.ContainsFunc(rows, func(r reportRow) bool { return of(&r) != nil }) {
 		return cells
 	}
@@ -111,6 +113,9 @@ func withColumn(cells [][]string, head string, rows []reportRow, of func(*report
 		if v := of(&rows[i]); v != nil {
 			texts[methodLabel(rows[i].Method)] = fmt.Sprintf("%.4f", *v)
 		}
+	}
+	if base > 0 {
+		texts[r.constantLabel()] = fmt.Sprintf("%.4f", base)
 	}
 	for i := range cells {
 		cells[i] = slices.Insert(cells[i], 2, cmp.Or(texts[cells[i][0]], "-"))

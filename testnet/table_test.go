@@ -3,11 +3,14 @@ package testnet
 import (
 	"bytes"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"p2pnode/learner"
 	"p2pnode/privacy"
 )
 
@@ -169,5 +172,38 @@ func TestDelivery(t *testing.T) {
 	r.Rounds = nil
 	if got := r.delivery(); got != 0 {
 		t.Errorf("delivery of nothing is %v", got)
+	}
+}
+
+// Where nobody's model predicts the rare class, the verdict, the table and the JSON show by
+// the log losses what was learned.
+func TestRareClass(t *testing.T) {
+	r := &Result{Data: "people who never lived", Task: "alarm", Measure: learner.ErrorShare, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Seed: 7, Complete: true}
+	round := Round{Seed: 7}
+	alone, private := Trial{Method: Alone}, Trial{Method: Private, Majority: 20}
+	for i := range 20 {
+		loss := 0.17 + 0.001*float64(i)
+		round.People = append(round.People, Participant{Number: i + 1, Train: 100, Test: 25, Base: 0.04, BaseLogLoss: 0.1875})
+		alone.Errors, private.Errors = append(alone.Errors, 0.04), append(private.Errors, 0.04)
+		alone.LogLosses, private.LogLosses = append(alone.LogLosses, loss), append(private.LogLosses, 0.95*loss)
+	}
+	round.Trials = []Trial{alone, private}
+	r.Rounds = []Round{round}
+	text := table(t, r)
+	if !strings.HasPrefix(text, "worth it: 20 of 20 nodes better, mean log loss -5.00 % [-5.08, -4.92]; the probabilities are better") {
+		t.Errorf("the verdict: %s", text)
+	}
+	line := regexp.MustCompile(`(?m)^constant: one's most frequent class +0\.0400 +0\.1875 `)
+	if !line.MatchString(text) {
+		t.Errorf("no log loss of the constant in\n%s", text)
+	}
+	if got := r.report(); !got.ByLogLoss || got.BaseLog == nil || *got.BaseLog != 0.1875 || got.Change == nil || math.Abs(got.Change.Mean+0.05) > 1e-12 {
+		t.Errorf("the report: %+v", got)
+	}
+	for i := range private.LogLosses {
+		private.LogLosses[i] = 0.19
+	}
+	if v := r.verdict(); v.Word != NotWorthIt || v.ByLogLoss {
+		t.Errorf("probabilities worse than a constant's: %v", v)
 	}
 }

@@ -24,7 +24,9 @@ type Evidence struct {
 	// MajorityOnly says that no model learned together predicts anything but the most
 	// frequent class of its person.
 	MajorityOnly bool
-	Seed         uint64 // of the bootstrap
+	// LogLoss is the evidence on the same people by log losses; nil: not known.
+	LogLoss *Evidence
+	Seed    uint64 // of the bootstrap
 }
 
 // Verdict is whether learning together is worth it.
@@ -35,6 +37,9 @@ type Verdict struct {
 	People int              // all of them
 	Change learner.Interval // of the mean error, as a share of that alone: below zero is better; NaN of fewer than two people
 	Why    string           // "" if the numbers say it
+	// ByLogLoss says that the probabilities of classes were judged: all other fields are
+	// of log losses in place of errors.
+	ByLogLoss bool
 }
 
 // Of a verdict.
@@ -50,8 +55,22 @@ const (
 
 // Judge says whether it is worth it: yes if the interval of the change lies below zero
 // and a constant is not as good; no if it lies above, or if it leaves no room for a gain
-// of a hundredth; else one cannot tell.
+// of a hundredth; else one cannot tell. Where a class is rare a constant predicts classes
+// as well as anything, and what is learned is how likely they are: then it is also worth
+// it if the log losses say so.
 func Judge(e Evidence) Verdict {
+	v := e.judge()
+	if e.LogLoss == nil || !e.baseDoes() {
+		return v
+	}
+	if by := e.LogLoss.judge(); by.Word == WorthIt {
+		by.ByLogLoss, by.Why = true, "the probabilities are better, the classes are not better than a constant's"
+		return by
+	}
+	return v
+}
+
+func (e *Evidence) judge() Verdict {
 	v := verdictOf(e.Pairs, e.Seed)
 	switch {
 	case v.Change.High < 0 && v.Change.Mean < -visible && !e.baseDoes():
@@ -165,5 +184,9 @@ func (v Verdict) change() string {
 	if c.High-c.Low < 0.01 {
 		decimals = 2
 	}
-	return fmt.Sprintf("mean error %+.*f %% [%+.*f, %+.*f]", decimals, 100*c.Mean, decimals, 100*c.Low, decimals, 100*c.High)
+	of := "error"
+	if v.ByLogLoss {
+		of = "log loss"
+	}
+	return fmt.Sprintf("mean %s %+.*f %% [%+.*f, %+.*f]", of, decimals, 100*c.Mean, decimals, 100*c.Low, decimals, 100*c.High)
 }

@@ -54,6 +54,22 @@ func TestJudge(t *testing.T) {
 		"majority":            {Evidence{Pairs: persons(40, gain), Base: 1.5, MajorityOnly: true}, []string{"not worth it: ", "; only the majority class was predicted, as a constant would"}},
 		"majority, uncertain": {Evidence{Pairs: persons(40, wide), MajorityOnly: true}, []string{"cannot tell: ", "; only the majority class was predicted"}},
 		"constant":            {Evidence{Pairs: persons(40, gain), Base: 0.95}, []string{"not worth it: 32 of 40", "; a constant does as well, with an error of 0.9500"}},
+		"rare class": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 1.2}},
+			[]string{"worth it: 32 of 40 nodes better, mean log loss -4.0 % [-5.2, -2.9]; the probabilities are better, the classes are not"},
+		},
+		"rare class, a constant is as likely": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 0.9}},
+			[]string{"not worth it: 0 of 40", "mean error +0.00 %", "only the majority class"},
+		},
+		"rare class, uncertain": {
+			Evidence{Pairs: persons(40, wide), Base: 1, LogLoss: &Evidence{Pairs: persons(40, wide), Base: 1.2}},
+			[]string{"cannot tell: 20 of 40", "a constant does as well"},
+		},
+		"better classes, worse probabilities": {
+			Evidence{Pairs: persons(40, gain), Base: 1.5, LogLoss: &Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) }), Base: 1.5}},
+			[]string{"worth it: 32 of 40 nodes better, mean error -4.0 %"},
+		},
 		"not measured":        {Evidence{Free: persons(40, gain)}, []string{"cannot tell: private learning was not measured"}},
 		"one person":          {Evidence{Pairs: persons(1, gain)}, []string{"cannot tell: of one person there is no interval"}},
 		"no error":            {Evidence{Pairs: []Pair{{Person: 1}, {Person: 2}}}, []string{"cannot tell: 0 of 2 nodes better, 0 worse, no error alone", "; there is no error to save"}},

@@ -16,7 +16,7 @@ import (
 // kind is the result of one kind of model, for each complete shuffle.
 type kind struct {
 	errors  [][]float64 // [shuffle][node], in the units of the report
-	logLoss []float64   // mean over nodes; nil: none
+	logLoss [][]float64 // as errors; nil: none
 	area    []float64   // mean over folds and over the nodes that have one; nil: none
 }
 
@@ -75,7 +75,7 @@ func (k *kind) add(e *csvRun, cells []paper.Numbers, model string) {
 	}
 	k.errors = append(k.errors, means)
 	if logs.tests != nil {
-		k.logLoss = append(k.logLoss, stat.Mean(logs.means(), nil))
+		k.logLoss = append(k.logLoss, logs.means())
 	}
 	if areas != nil {
 		k.area = append(k.area, stat.Mean(areas, nil))
@@ -85,14 +85,27 @@ func (k *kind) add(e *csvRun, cells []paper.Numbers, model string) {
 func (w way) pairs() []testnet.Pair { return w.pairsOf(w.with) }
 
 // pairsOf sets the errors of a kind of model beside those alone.
-func (w way) pairsOf(with kind) []testnet.Pair {
-	var list []testnet.Pair
-	for k := range with.errors {
-		for i := range with.errors[k] {
-			list = append(list, testnet.Pair{Person: i, Alone: w.alone.errors[k][i], With: with.errors[k][i]})
+func (w way) pairsOf(with kind) []testnet.Pair { return pairs(with.errors, w.alone.errors) }
+
+// pairs sets what nodes have in each shuffle beside what they have alone.
+func pairs(with, alone [][]float64) (list []testnet.Pair) {
+	for k := range with {
+		for i := range with[k] {
+			list = append(list, testnet.Pair{Person: i, Alone: alone[k][i], With: with[k][i]})
 		}
 	}
 	return list
+}
+
+// judge is the verdict on a kind of model of a way, beside the same way without noise.
+func (e *csvRun) judge(of way, with kind, free way, base kind) testnet.Verdict {
+	evidence := testnet.Evidence{Pairs: of.pairsOf(with), Free: free.pairs(), Base: meanOf(base), MajorityOnly: of.majority, Seed: e.seed}
+	if with.logLoss != nil {
+		evidence.LogLoss = &testnet.Evidence{
+			Pairs: pairs(with.logLoss, of.alone.logLoss), Free: pairs(free.with.logLoss, free.alone.logLoss), Base: stat.Mean(meansOf(base.logLoss), nil), Seed: e.seed,
+		}
+	}
+	return testnet.Judge(evidence)
 }
 
 func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
@@ -110,9 +123,7 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 		gain(&row, private.pairs())
 		r.Rows = append(r.Rows, row, e.row("a constant: each node's own "+e.constant(), private.base, private.alone))
 		r.Rows = append(r.Rows, e.sumRows(done)...)
-		r.Verdict = testnet.Judge(testnet.Evidence{
-			Pairs: private.pairs(), Free: together.pairs(), Base: meanOf(private.base), MajorityOnly: private.majority, Seed: e.seed,
-		}).String()
+		r.Verdict = e.judge(private, private.with, together, private.base).String()
 	}
 	if len(together.with.errors) > 0 && len(private.with.errors) > 0 {
 		r.Sections = e.sections(together, private)
@@ -147,7 +158,7 @@ func (e *csvRun) row(setting string, k, alone kind) paper.Row {
 	means := meansOf(k.errors)
 	return paper.Row{
 		Setting: setting, Seeds: len(k.errors), Measure: string(e.coding.measure()) + " " + e.of(), Spread: spread(means),
-		Error: paper.Number(stat.Mean(means, nil)), Alone: paper.Number(meanOf(alone)), LogLoss: meanOrNil(k.logLoss), AUC: meanOrNil(k.area),
+		Error: paper.Number(stat.Mean(means, nil)), Alone: paper.Number(meanOf(alone)), LogLoss: meanOrNil(meansOf(k.logLoss)), AUC: meanOrNil(k.area),
 	}
 }
 
@@ -155,7 +166,7 @@ func (e *csvRun) row(setting string, k, alone kind) paper.Row {
 func meanOf(k kind) float64 { return stat.Mean(meansOf(k.errors), nil) }
 
 func meanOrNil(values []float64) *float64 {
-	if values == nil {
+	if len(values) == 0 {
 		return nil
 	}
 	return paper.Number(stat.Mean(values, nil))

@@ -68,11 +68,8 @@ func (e *csvRun) sumRows(done paper.Done) []paper.Row {
 		if of.promised {
 			e.promise(&row)
 		}
-		pairs := of.way.pairsOf(of.model)
-		gain(&row, pairs)
-		verdict := testnet.Judge(testnet.Evidence{
-			Pairs: pairs, Free: free.pairs(), Base: meanOf(private.base), MajorityOnly: of.way.majority, Seed: e.seed,
-		})
+		gain(&row, of.way.pairsOf(of.model))
+		verdict := e.judge(of.way, of.model, free, private.base)
 		row.Note = joined(verdict.String(), row.Note)
 		list = append(list, row)
 	}
