@@ -62,6 +62,10 @@ func TestJudge(t *testing.T) {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 0.9}},
 			[]string{"not worth it: 0 of 40", "mean error +0.00 %", "only the majority class"},
 		},
+		"rare class, small gain": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 5 }), Base: 1.2}},
+			[]string{"not worth it: 0 of 40", "mean error +0.00 %", "only the majority class"},
+		},
 		"rare class, uncertain": {
 			Evidence{Pairs: persons(40, wide), Base: 1, LogLoss: &Evidence{Pairs: persons(40, wide), Base: 1.2}},
 			[]string{"cannot tell: 20 of 40", "a constant does as well"},
