@@ -2,10 +2,13 @@ package node
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"p2pnode/internal/durable"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 // reserve is how many bytes of the disk stay free when records are stored. A node needs
@@ -35,4 +38,17 @@ func (n *Node) space() error {
 	return api.Advise(
 		fmt.Errorf("%w: the disk is nearly full, %d MB are free, and %d MB stay free for what the node pays and publishes (%w)", api.ErrFull, free>>20, reserve>>20, syscall.ENOSPC),
 		"free some, then try again")
+}
+
+// roomForCopy returns an error if the disk has no room for a copy of the database.
+func (n *Node) roomForCopy() error {
+	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	if free := durable.Free(n.dir); free >= 0 && free < info.Size()+reserve {
+		return api.Advise(fmt.Errorf("%w: a copy of the database takes %d MB, and %d MB of the disk are free", api.ErrFull, info.Size()>>20, free>>20),
+			"free some, or stop the node and copy the file "+datadir.StoreFile)
+	}
+	return nil
 }

@@ -6,10 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
-	"p2pnode/internal/durable"
-	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -55,17 +52,4 @@ func (n *Node) receive(s spool, r io.Reader) error {
 	}
 	_, err := s.Seek(0, io.SeekStart)
 	return err
-}
-
-// roomForCopy returns an error if the disk has no room for a copy of the database.
-func (n *Node) roomForCopy() error {
-	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
-	if err != nil {
-		return fmt.Errorf("node: %w", err)
-	}
-	if free := durable.Free(n.dir); free >= 0 && free < info.Size()+reserve {
-		return api.Advise(fmt.Errorf("%w: a copy of the database takes %d MB, and %d MB of the disk are free", api.ErrFull, info.Size()>>20, free>>20),
-			"free some, or stop the node and copy the file "+datadir.StoreFile)
-	}
-	return nil
 }
