@@ -217,10 +217,8 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 
 // done returns the data set, or all errors of the file.
 func (r *reader) done() (*Dataset, error) {
-	if r.bad.Count > 0 && r.skipped == nil {
-		return nil, &r.bad
-	} else if r.bad.Count > 0 {
-		r.skipped(&r.bad)
+	if err := r.bad.Refused(r.skipped); err != nil {
+		return nil, err
 	}
 	r.set.Noted = r.set.Task.Tally(r.noted)
 	all := len(r.set.People)
@@ -251,6 +249,19 @@ func (b *BadLines) Add(line int, err error) {
 	if len(b.First) < maxBadLines {
 		b.First = append(b.First, fmt.Sprintf("line %d: %v", line, node.Mended(err)))
 	}
+}
+
+// Refused returns the bad lines as an error, if there are any. They are left out instead if
+// skipped is not nil, which is then called with them.
+func (b *BadLines) Refused(skipped func(*BadLines)) error {
+	switch {
+	case b.Count == 0:
+		return nil
+	case skipped == nil:
+		return b
+	}
+	skipped(b)
+	return nil
 }
 
 func (b *BadLines) counted() string {

@@ -35,15 +35,14 @@ func ReadSheet(r io.Reader, file string, skipped func(*BadLines)) (*Sheet, error
 			s.Rows, s.Lines = append(s.Rows, slices.Clone(row)), append(s.Lines, line)
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case bad.Count > 0 && skipped == nil:
-		return nil, &bad
-	case cells > maxCells:
+	}
+	if err := bad.Refused(skipped); err != nil {
+		return nil, err
+	}
+	if cells > maxCells {
 		return nil, fmt.Errorf("testnet: %s has %d cells and at most %d are read: take part of its lines or columns", file, cells, maxCells)
-	case bad.Count > 0:
-		skipped(&bad)
 	}
 	return s, nil
 }

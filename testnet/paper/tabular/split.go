@@ -56,11 +56,8 @@ func (c *coding) people(at int, skipped func(*testnet.BadLines)) (*owners, error
 		}
 		o.list[i].records = append(o.list[i].records, r)
 	}
-	switch {
-	case bad.Count > 0 && skipped == nil:
-		return nil, &bad
-	case bad.Count > 0:
-		skipped(&bad)
+	if err := bad.Refused(skipped); err != nil {
+		return nil, err
 	}
 	all := len(o.list)
 	o.list = slices.DeleteFunc(o.list, func(p owner) bool { return len(p.records) < fewestRecords })
