@@ -86,8 +86,8 @@ func (r *Result) methodCells() [][]string {
 			cells = append(cells, r.newcomersCells()...)
 		}
 	}
-	cells = r.withColumn(cells, "AUC", 0, func(row *reportRow) *float64 { return row.AUC })
-	return r.withColumn(cells, "log loss", r.baseLogLoss(), func(row *reportRow) *float64 { return row.LogLoss })
+	cells = r.withColumn(cells, "AUC", rows, 0, func(row *reportRow) *float64 { return row.AUC })
+	return r.withColumn(cells, "log loss", rows, r.baseLogLoss(), func(row *reportRow) *float64 { return row.LogLoss })
 }
 
 // newcomersCells is a line for people who contributed nothing to the private sum, if one
@@ -103,8 +103,7 @@ func (r *Result) newcomersCells() [][]string {
 
 // withColumn sets one more measure behind the error, if a row has it; base is that of a
 // constant, 0 if it is not known.
-func (r *Result) withColumn(cells [][]string, head string, base float64, of func(*reportRow) *float64) [][]string {
-	rows := r.rows()
+func (r *Result) withColumn(cells [][]string, head string, rows []reportRow, base float64, of func(*reportRow) *float64) [][]string {
 	if !slices.ContainsFunc(rows, func(r reportRow) bool { return of(&r) != nil }) {
 		return cells
 	}

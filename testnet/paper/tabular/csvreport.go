@@ -98,11 +98,11 @@ func pairs(with, alone [][]float64) (list []testnet.Pair) {
 }
 
 // judge is the verdict on a kind of model of a way, beside the same way without noise.
-func (e *csvRun) judge(of way, with kind, free way, base kind) testnet.Verdict {
-	evidence := testnet.Evidence{Pairs: of.pairsOf(with), Free: free.pairs(), Base: meanOf(base), MajorityOnly: of.majority, Seed: e.seed}
+func (e *csvRun) judge(of way, with kind, free way) testnet.Verdict {
+	evidence := testnet.Evidence{Pairs: of.pairsOf(with), Free: free.pairs(), Base: meanOf(of.base), MajorityOnly: of.majority, Seed: e.seed}
 	if with.logLoss != nil {
 		evidence.LogLoss = &testnet.Evidence{
-			Pairs: pairs(with.logLoss, of.alone.logLoss), Free: pairs(free.with.logLoss, free.alone.logLoss), Base: stat.Mean(meansOf(base.logLoss), nil), Seed: e.seed,
+			Pairs: pairs(with.logLoss, of.alone.logLoss), Free: pairs(free.with.logLoss, free.alone.logLoss), Base: stat.Mean(meansOf(of.base.logLoss), nil), Seed: e.seed,
 		}
 	}
 	return testnet.Judge(evidence)
@@ -123,7 +123,7 @@ func (e *csvRun) report(done paper.Done) (*paper.Report, error) {
 		gain(&row, private.pairs())
 		r.Rows = append(r.Rows, row, e.row("a constant: each node's own "+e.constant(), private.base, private.alone))
 		r.Rows = append(r.Rows, e.sumRows(done)...)
-		r.Verdict = e.judge(private, private.with, together, private.base).String()
+		r.Verdict = e.judge(private, private.with, together).String()
 	}
 	if len(together.with.errors) > 0 && len(private.with.errors) > 0 {
 		r.Sections = e.sections(together, private)

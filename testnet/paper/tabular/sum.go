@@ -69,7 +69,7 @@ func (e *csvRun) sumRows(done paper.Done) []paper.Row {
 			e.promise(&row)
 		}
 		gain(&row, of.way.pairsOf(of.model))
-		verdict := e.judge(of.way, of.model, free, private.base)
+		verdict := e.judge(of.way, of.model, free)
 		row.Note = joined(verdict.String(), row.Note)
 		list = append(list, row)
 	}
