@@ -63,6 +63,7 @@ func storming(t *testing.T) time.Duration {
 // every record that was acknowledged is there, and no process and no directory has anything
 // that it should not.
 func TestLabChaos(t *testing.T) {
+	nightly(t)
 	length := storming(t)
 	s := newStorm(t, length)
 	strikes := s.strikes(t)

@@ -43,6 +43,7 @@ func (s *system) start(t *testing.T, dir string) *daemon {
 // owner is answered, and nothing is sent that is not paid for: neighbours hear no model but those
 // that were on disk before. Then everything goes on, and nothing was paid twice.
 func TestLabSlowDisk(t *testing.T) {
+	nightly(t)
 	n := newNetwork(t, 2, nil, 0)
 	d, other := n.nodes[1], n.nodes[0]
 	d.interrupt(t, os.Interrupt)

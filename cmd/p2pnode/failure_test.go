@@ -130,6 +130,7 @@ func outage(t *testing.T) time.Duration {
 // Of the packets between two nodes a fifth is lost on the way, in either
 // direction: each of the two cables loses 1 - sqrt(0.8).
 func TestLabLossyNetwork(t *testing.T) {
+	nightly(t)
 	n := newNetwork(t, 4, nil, 0.1056)
 	n.flows(t, 60*time.Second, "under 20 % loss")
 }
@@ -147,6 +148,7 @@ func TestLabPartition(t *testing.T) {
 // words with which its system closes them are lost, as when a phone loses its power
 // or its place in a router's table.
 func TestLabRestartWithinStaleWindow(t *testing.T) {
+	nightly(t)
 	n := newNetwork(t, 4, nil, 0)
 	host, victim := n.links[1].Host(), n.nodes[1]
 	for _, rule := range []string{"add table ip stale", "add chain ip stale out { type filter hook output priority filter; }",
@@ -167,6 +169,7 @@ func TestLabRestartWithinStaleWindow(t *testing.T) {
 
 // A short cut that the connections survive, then one that they do not.
 func TestLabLinkDownAndUp(t *testing.T) {
+	nightly(t)
 	n := newNetwork(t, 4, nil, 0)
 	require.NoError(t, n.links[1].Cut())
 	time.Sleep(2 * time.Second) // what is tested is a cut of that length
@@ -181,12 +184,14 @@ func TestLabLinkDownAndUp(t *testing.T) {
 
 // The node the others started from moves to an address nobody knows.
 func TestLabAddressChange(t *testing.T) {
+	nightly(t)
 	n := newNetwork(t, 4, nil, 0)
 	require.NoError(t, n.links[0].Move(netip.MustParseAddr("10.66.0.200")))
 	n.flows(t, 60*time.Second, "after the address changed")
 }
 
 func TestLabSlowNetwork(t *testing.T) {
+	nightly(t)
 	n := newNetwork(t, 4, &lab.Delay{Latency: 100 * time.Millisecond, Jitter: 100 * time.Millisecond, Reorder: true, Rate: 64 << 10}, 0)
 	n.flows(t, 60*time.Second, "over a slow network that reorders")
 }

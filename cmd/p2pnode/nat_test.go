@@ -192,6 +192,7 @@ func TestLabHolePunching(t *testing.T) {
 // Where a router takes a new port for every peer no hole can be punched: the nodes
 // stay with the relay, and it works. It is restarted, with the same identity.
 func TestLabRelayed(t *testing.T) {
+	nightly(t)
 	w := newInternet(t)
 	kill := w.relay(t)
 	first, _ := w.home(t, lab.RandomNAT)
@@ -214,6 +215,7 @@ func TestLabRelayed(t *testing.T) {
 // A public node is called by others and says so. A node behind a router calls it
 // and learns with it; without a relay it says that nobody can call it.
 func TestLabPublicNode(t *testing.T) {
+	nightly(t)
 	w := newInternet(t)
 	public := w.node(t, w.public(t), "")
 	public.says(t, 3, "CANNOT TELL YET", "connected to nobody")
@@ -234,6 +236,7 @@ func TestLabPublicNode(t *testing.T) {
 // A node behind a router gets another address there. Its connections are lost, and
 // come back through the relay.
 func TestLabAddressChangeBehindRouter(t *testing.T) {
+	nightly(t)
 	w := newInternet(t)
 	w.relay(t)
 	first, link := w.home(t, lab.PlainNAT)

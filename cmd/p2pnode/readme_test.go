@@ -54,6 +54,18 @@ func inNamespaces(t *testing.T) {
 	t.Parallel()
 }
 
+// nightly leaves a test in network namespaces to the nightly run: the gate has others that go
+// through most of the same code.
+func nightly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: runs nightly")
+	}
+	if os.Getenv("P2PNODE_LAB") == "" {
+		t.Skip("runs nightly: set P2PNODE_LAB=yes to run daemons in network namespaces")
+	}
+}
+
 // readersMachine is a machine of its own with a local network. Its address is none of those
 // that are kept for private networks: a rented server has no other.
 func readersMachine(t *testing.T) *lab.Host {

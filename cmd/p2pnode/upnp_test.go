@@ -81,6 +81,7 @@ func (d *daemon) mapping(t *testing.T) string {
 // A router maps ports for those who ask: a node behind it can be called by
 // everybody, without a relay. It asks again when the router has forgotten it.
 func TestLabUPnP(t *testing.T) {
+	nightly(t)
 	w := newInternet(t)
 	if _, err := exec.LookPath("miniupnpd"); err != nil {
 		t.Skip("no router that maps ports: the program miniupnpd is missing; it is in the package miniupnpd-nftables")

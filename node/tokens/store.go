@@ -214,15 +214,14 @@ func (s *Store) Life(id string) context.Context {
 
 // replace writes the list to the file, and keeps it in memory if that succeeded.
 func (s *Store) replace(list []kept) error {
-	text, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return err
-	}
 	if s.path != "" {
-		err = durable.Replace(s.path, append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("tokens: write %s: %w", s.path, err)
+		text, err := json.MarshalIndent(list, "", "  ")
+		if err == nil {
+			err = durable.Replace(s.path, append(text, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("tokens: write %s: %w", s.path, err)
+		}
 	}
 	s.list = list
 	return nil
