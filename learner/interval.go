@@ -125,6 +125,43 @@ func (s Score) Gain(over Score) *Interval {
 	return &v
 }
 
+// LogLossGain is how much smaller the log loss is than another model's on the same
+// records, with its interval. It is nil if there are too few records, or no probabilities.
+//
+// It is the interval of Student's t for the mean difference, but records of a rare class
+// may all be missing among a few, and with them nearly all of the spread: of the model
+// that believes less in the class, the others then show a small gain each, always the
+// same. So the variance is at least the mean over records of the divergence of Jeffreys
+// (1946), sum_k (p_k - q_k) log(p_k / q_k), of the models' probabilities p and q. That is
+// about what it would be if the truth lay between the models, at the logarithmic means of
+// p_k and q_k, where neither is better.
+//
+// Of pairs of constants that give a class .1 % to 55 %, and of which neither is better,
+// it called one surely better in at most 3 % of the cases, from 3 records up; Student's t
+// alone in up to 97 %. It is made for that word: the difference it covered in 90 % or
+// more, but in 70 % or more where the one model gives .1 % to a class of 2 % to 4 %.
+func (s Score) LogLossGain(over Score) *Interval {
+	n := len(s.y)
+	if n < fewest {
+		return nil
+	}
+	differences, least := make([]float64, n), 0.0
+	scores := len(s.z) / n
+	p := make([]float64, max(2, scores))
+	q := make([]float64, len(p))
+	for i, y := range s.y {
+		logProbabilities(p, block(s.z, i, scores))
+		logProbabilities(q, block(over.z, i, scores))
+		differences[i] = p[classOf(y)] - q[classOf(y)]
+		for k := range p {
+			least += (math.Exp(p[k]) - math.Exp(q[k])) * (p[k] - q[k]) / float64(n)
+		}
+	}
+	mean := over.LogLoss - s.LogLoss
+	half := student(float64(n-1)) * math.Sqrt(max(variance(differences), least)/float64(n))
+	return &Interval{Mean: mean, Low: mean - half, High: mean + half}
+}
+
 // variance estimates the variance of the population from a sample of two or more.
 func variance(values []float64) float64 {
 	mean, sum := meanOf(values), 0.0

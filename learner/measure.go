@@ -69,6 +69,9 @@ type Score struct {
 	AUC float64
 
 	classes []int // predicted class of each record; -1: undecided. nil: the target is a number
+	// Where classes have probabilities, z has each record's scores, which they come from,
+	// and y its label; see [Score.LogLossGain].
+	z, y []float64
 }
 
 // ScoreOf makes a score from losses, without log loss and area.
@@ -124,7 +127,7 @@ func (t *Task) constantScores(labels []float64) []float64 {
 	}
 	counts := make([]float64, max(2, len(z)))
 	for _, y := range labels {
-		counts[t.class(y)]++
+		counts[classOf(y)]++
 	}
 	for k := range counts {
 		counts[k] = math.Log(counts[k] + 1)
@@ -135,8 +138,8 @@ func (t *Task) constantScores(labels []float64) []float64 {
 	return counts
 }
 
-// class is the number of a record's class; for the labels -1 and +1 it is 0 and 1.
-func (t *Task) class(y float64) int {
+// classOf is the number of a record's class; for the labels -1 and +1 it is 0 and 1.
+func classOf(y float64) int {
 	if y < 0 {
 		return 0
 	}
@@ -162,7 +165,7 @@ func (t *Task) scored(z, y []float64) Score {
 		for i, y := range y {
 			sum += l.value(block(z, i, k), y)
 		}
-		s.LogLoss = sum / float64(len(y))
+		s.LogLoss, s.z, s.y = sum/float64(len(y)), z, y
 	}
 	return s
 }
@@ -173,7 +176,7 @@ func (t *Task) losses(z, y []float64) []float64 {
 	losses := make([]float64, len(y))
 	for i, y := range y {
 		if own := block(z, i, k); t.Classifies() {
-			losses[i] = wrong(own, t.class(y))
+			losses[i] = wrong(own, classOf(y))
 		} else {
 			d := t.inRange(own[0]) - t.Target.Center - y
 			losses[i] = d * d
@@ -192,6 +195,16 @@ func wrong(z []float64, class int) float64 {
 		return 1
 	}
 	return 1 - 1/float64(floats.Count(func(v float64) bool { return v == largest }, z))
+}
+
+// logProbabilities writes the logarithms of the classes' probabilities.
+func logProbabilities(dst, z []float64) {
+	if len(z) == 1 {
+		dst[0], dst[1] = -logistic{}.value(z[0], -1), -logistic{}.value(z[0], 1)
+		return
+	}
+	copy(dst, z)
+	floats.AddConst(-floats.LogSumExp(z), dst)
 }
 
 // decided is the class that the scores predict, or -1 if several are equally likely.
