@@ -64,7 +64,7 @@ func pointOf(m *Fitted, round uint64) *api.BenefitPoint {
 	}
 	return &api.BenefitPoint{
 		Time: m.At.UTC(), Measure: c.Measure, Personal: c.Personal, Alone: c.Alone, Base: c.Base, Gain: c.Gain, Verdict: c.Verdict,
-		HeldOut: c.HeldOut, Records: m.Records, Round: round,
+		ByLogLoss: c.ByLogLoss, HeldOut: c.HeldOut, Records: m.Records, Round: round,
 	}
 }
 

@@ -30,7 +30,7 @@ func TestBenefitIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := benefit(owner)[0]
-	if p.Personal != m.Comparison.Personal || p.Alone != m.Comparison.Alone || p.HeldOut != m.Comparison.HeldOut || p.Records != m.Records || p.Verdict != m.Comparison.Verdict {
+	if p.Personal != m.Comparison.Personal || p.Alone != m.Comparison.Alone || p.HeldOut != m.Comparison.HeldOut || p.Records != m.Records || p.Verdict != m.Comparison.Verdict || p.ByLogLoss != m.Comparison.ByLogLoss {
 		t.Errorf("the point is %+v; want the comparison %+v of %d records", p, m.Comparison, m.Records)
 	}
 	n.diary.Close() // does not wait with what comes many at a time

@@ -105,7 +105,7 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 func (n *Node) tellFit(m *Fitted) {
 	e := api.Event{Kind: api.EventFitted, Text: "personal model fitted", Records: m.Records}
 	if m.Comparison != nil {
-		e.Verdict = m.Comparison.Verdict
+		e.Verdict, e.ByLogLoss = m.Comparison.Verdict, m.Comparison.ByLogLoss
 	}
 	n.diary.Gather(e)
 	n.fits.told()
@@ -132,17 +132,15 @@ func (n *Node) compare(m *Fitted, rows ownRows) *api.Comparison {
 }
 
 func compared(personal, alone, base learner.Score) *api.Comparison {
-	c := &api.Comparison{
+	found := personal.Against(alone, base)
+	return &api.Comparison{
 		Measure: personal.Measure, HeldOut: len(personal.Losses),
 		Personal: personal.Error, Alone: alone.Error, Base: base.Error,
-		PersonalInterval: personal.Interval(), AloneInterval: alone.Interval(), Gain: personal.Gain(alone),
-		Verdict: learner.CannotTell, MajorityOnly: personal.SameClasses(base),
-		LogLoss: three(personal.LogLoss, alone.LogLoss, base.LogLoss), AUC: three(personal.AUC, alone.AUC, base.AUC),
+		PersonalInterval: personal.Interval(), AloneInterval: alone.Interval(), Gain: found.Gain,
+		Verdict: found.Word, ByLogLoss: found.ByLogLoss, MajorityOnly: personal.SameClasses(base),
+		LogLoss: three(personal.LogLoss, alone.LogLoss, base.LogLoss), LogLossGain: found.LogLossGain,
+		AUC: three(personal.AUC, alone.AUC, base.AUC),
 	}
-	if c.Gain != nil {
-		c.Verdict = c.Gain.Word()
-	}
-	return c
 }
 
 // three returns the three measures, or nil if there are none.

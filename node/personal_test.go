@@ -113,6 +113,38 @@ func TestCompareClasses(t *testing.T) {
 	}
 }
 
+// A class that is rare, and that no model predicts: what the owner is told is by log loss,
+// in the comparison, in the point that is kept of it and in the event.
+func TestRareClassIsComparedByLogLoss(t *testing.T) {
+	task := lineTask()
+	task.Loss, task.Target = "logistic", learner.Target{Name: "y"}
+	r := rand.New(rand.NewPCG(3, 5))
+	records := lineRecords(r, 1000)
+	for i := range records {
+		records[i].Y = -1
+		if likely := 0.4 * (1 + records[i].X[0]) / 2 * (1 + records[i].X[1]) / 2; r.Float64() < likely {
+			records[i].Y = 1
+		}
+	}
+	n := testNode(t, task, records, nil)
+	model := learner.PersonalModel{Theta: []float64{1.5, 1.5, -3}, Alone: []float64{0, 0, -2}}
+	got := n.compare(&Fitted{PersonalModel: model}, own(t, n))
+	if got.Verdict != learner.Better || !got.ByLogLoss || !got.MajorityOnly || got.LogLossGain == nil || got.LogLossGain.Mean != got.LogLoss.Alone-got.LogLoss.Personal {
+		t.Errorf("%+v; want better by log loss", got)
+	}
+	fitted := &Fitted{PersonalModel: model, Comparison: got}
+	if p := pointOf(fitted, 1); p.Verdict != learner.Better || !p.ByLogLoss {
+		t.Errorf("what is kept of it is %+v", p)
+	}
+	n.tellFit(fitted)
+	n.diary.Close() // does not wait with what comes many at a time
+	for e := range n.Events(t.Context(), 0) {
+		if e.Kind == api.EventFitted && e.Verdict == learner.Better && e.ByLogLoss {
+			break // else the test never ends
+		}
+	}
+}
+
 // Whatever the agent is doing, a release for example, the owner is told at once how it was
 // before, what the last fit brought, and who the neighbours are.
 func TestStatusDoesNotWaitForTheAgent(t *testing.T) {

@@ -57,14 +57,14 @@ const (
 // and a constant is not as good; no if it lies above, or if it leaves no room for a gain
 // of a hundredth; else one cannot tell. Where a class is rare a constant predicts classes
 // as well as anything, and what is learned is how likely they are: then it is also worth
-// it if the log losses say so, and fall by a hundredth or more. Less is gained by knowing
-// better how frequent the classes are, with nothing learned from the features.
+// it if the log losses say so, and fall by [learner.LeastFall] or more. An owner is told
+// of her own records by the same rule: [learner.Score.Against].
 func Judge(e Evidence) Verdict {
 	v := e.judge()
 	if e.LogLoss == nil || !e.baseDoes() {
 		return v
 	}
-	if by := e.LogLoss.judge(); by.Word == WorthIt && by.Change.Mean < -worthwhile {
+	if by := e.LogLoss.judge(); by.Word == WorthIt && by.Change.Mean < -learner.LeastFall {
 		by.ByLogLoss, by.Why = true, "the probabilities are better, the classes are not better than a constant's"
 		return by
 	}

@@ -236,7 +236,12 @@ func modelRows(s api.Status) [][]any {
 		rows = append(rows, []any{"", "the model predicts one class, the most frequent, for every held-out record, as a constant does"})
 	}
 	if c.LogLoss != nil {
-		rows = append(rows, []any{"log loss", threeText(c.LogLoss, others(s))})
+		text := threeText(c.LogLoss, others(s))
+		if c.LogLossGain != nil && !c.ByLogLoss && c.LogLoss.Personal != c.LogLoss.Alone {
+			change := c.LogLossGain.Negative()
+			text += "; changed by " + signed(change.Mean) + change.Bounds()
+		}
+		rows = append(rows, []any{"log loss", text})
 	}
 	if c.AUC != nil {
 		rows = append(rows, []any{"AUC", threeText(c.AUC, others(s)) + " (area under the curve: 0.5 is chance, 1 is perfect)"})
@@ -262,8 +267,11 @@ func gainLine(c *api.Comparison, s api.Status) string {
 	case c.Gain == nil:
 		return c.Verdict + ": too few held-out records for an interval"
 	}
-	change := c.Gain.Negative()
-	return fmt.Sprintf("%s: %s change the error by %s%s", c.Verdict, others(s), signed(change.Mean), change.Bounds())
+	by, of, change := "", "error", c.Gain.Negative()
+	if c.ByLogLoss {
+		by, of, change = " by log loss, as a constant predicts the classes as well", "log loss", c.LogLossGain.Negative()
+	}
+	return fmt.Sprintf("%s%s: %s change the %s by %s%s", c.Verdict, by, others(s), of, signed(change.Mean), change.Bounds())
 }
 
 // nothingHeard reports whether there is nothing from which the personal model could learn.

@@ -175,6 +175,17 @@ func TestTexts(t *testing.T) {
 				"0.3000 with the neighbours, 0.4000 alone, 0.7000 for a constant\n", "0.9000 with",
 			}, "RMSE",
 		},
+		{
+			statusText(rarely(true)),
+			[]string{
+				"better by log loss, as a constant predicts the classes as well: the neighbours change the log loss by -0.0200 [-0.0300, -0.0100]\n",
+				"0.1600 for a constant\n",
+			}, "change the error",
+		},
+		{
+			statusText(rarely(false)),
+			[]string{"cannot tell: the neighbours change the error by 0.0000 [-0.0500, 0.0500]", "0.1600 for a constant; changed by -0.0200 [-0.0300, -0.0100]\n"}, "by log loss",
+		},
 		{privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
 		{privacyLine(api.BudgetSummary{Spent: 0.25, Left: 9, Plan: &api.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},
 		{privacyLine(api.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore: at least 1.23 % of the budget spent, counts as all; no releases left"}, "100 %"},
@@ -341,4 +352,17 @@ func TestTextsOfStrangersDoNotControlTheTerminal(t *testing.T) {
 			t.Errorf("%v prints %q", args, &out)
 		}
 	}
+}
+
+// rarely is the status of an owner with a rare class.
+func rarely(byLogLoss bool) api.Status {
+	c := &api.Comparison{
+		Measure: "error share", Personal: 0.04, Alone: 0.04, Base: 0.04, HeldOut: 200, Verdict: learner.CannotTell, ByLogLoss: byLogLoss,
+		Gain:    &learner.Interval{Low: -0.05, High: 0.05},
+		LogLoss: &api.Three{Personal: 0.13, Alone: 0.15, Base: 0.16}, LogLossGain: &learner.Interval{Mean: 0.02, Low: 0.01, High: 0.03},
+	}
+	if byLogLoss {
+		c.Verdict = learner.Better
+	}
+	return api.Status{Heard: 1, Personal: c}
 }

@@ -23,6 +23,8 @@ type BenefitPoint struct {
 	Base     float64           `json:"base"`
 	Gain     *learner.Interval `json:"gain"` // as in [Comparison]; nil: too few records for one
 	Verdict  string            `json:"verdict"`
+	// ByLogLoss is as in [Comparison]; points of earlier versions do not have it.
+	ByLogLoss bool `json:"by_log_loss,omitempty"`
 
 	HeldOut int    `json:"held_out"`
 	Records int    `json:"records"` // those held out included

@@ -48,10 +48,10 @@ type Event struct {
 	Sum      *SumEvent `json:"sum,omitempty"`
 	// Rejected counts, by reason, the messages that were rejected since the last such event.
 	Rejected map[string]uint64 `json:"rejected,omitempty"`
-	// Verdict is the verdict of a [Comparison], and Gain the interval on which it is
-	// based.
-	Verdict string `json:"verdict,omitempty"`
-	Lost    uint64 `json:"lost,omitempty"` // events of this run that are kept no longer
+	// Verdict and ByLogLoss are those of a [Comparison].
+	Verdict   string `json:"verdict,omitempty"`
+	ByLogLoss bool   `json:"by_log_loss,omitempty"`
+	Lost      uint64 `json:"lost,omitempty"` // events of this run that are kept no longer
 }
 
 // EventKind says what happened.

@@ -76,7 +76,11 @@ func attributes(e *api.Event) (list []any) {
 	for reason, count := range e.Rejected {
 		add(reason, count, true)
 	}
-	add("verdict", e.Verdict, e.Verdict != "")
+	verdict := e.Verdict
+	if e.ByLogLoss {
+		verdict += " by log loss" // not by an attribute: a bug report keeps their names
+	}
+	add("verdict", verdict, verdict != "")
 	return list
 }
 

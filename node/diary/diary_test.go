@@ -197,3 +197,14 @@ func TestStrangersCannotFillTheDiary(t *testing.T) {
 		}
 	})
 }
+
+// The log says by what a verdict is in its value: whoever hides values hides that too.
+func TestVerdictByLogLossIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	d := diary.New(slog.New(slog.NewTextHandler(&log, nil)))
+	d.Tell(api.Event{Kind: api.EventFitted, Text: "fitted", Verdict: "better", ByLogLoss: true})
+	d.Tell(api.Event{Kind: api.EventFitted, Text: "fitted", Verdict: "worse"})
+	if text := log.String(); !strings.Contains(text, ` verdict="better by log loss"`+"\n") || !strings.Contains(text, " verdict=worse\n") {
+		t.Errorf("the log says:\n%s", text)
+	}
+}

@@ -52,7 +52,7 @@ func (o discreet) Events(ctx context.Context, since uint64) iter.Seq2[api.Event,
 	}
 	return func(yield func(api.Event, error) bool) {
 		for e, err := range all {
-			e.Verdict = ""
+			e.Verdict, e.ByLogLoss = "", false
 			if !yield(e, err) {
 				return
 			}

@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"iter"
+	"log/slog"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/client"
 	"p2pnode/node/server"
+	"p2pnode/node/tokens"
 )
 
 // learned lets a node fit a model and tell its owner how it does.
@@ -78,5 +81,44 @@ func TestErrorsStayHere(t *testing.T) {
 	}
 	if mine, theirs := verdictTold(t, here), verdictTold(t, there); mine == "" || theirs != "" {
 		t.Errorf("the owner is told the verdict %q, others %q; want one and none", mine, theirs)
+	}
+}
+
+// tells is an owner who knows of one event alone.
+type tells struct {
+	api.Owner
+	event api.Event
+}
+
+func (o tells) Events(context.Context, uint64) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) { yield(o.event, nil) }
+}
+
+// That a verdict is by log loss says that a class is rare: it stays here with the verdict.
+func TestVerdictsByLogLossStayHere(t *testing.T) {
+	t.Parallel()
+	store, err := tokens.Open("")
+	require.NoError(t, err)
+	made, err := store.Issue(api.TokenWish{Name: "test", Scopes: []api.Scope{api.Read}}, 0)
+	require.NoError(t, err)
+	told := api.Event{ID: 1, Run: 1, Kind: api.EventFitted, Text: "fitted", Records: 60, Verdict: "better", ByLogLoss: true}
+	s := server.New(server.Config{Owner: tells{event: told}, Log: slog.New(slog.DiscardHandler), Tokens: store, Ready: func() error { return nil }, Left: func() {}})
+	bearer := server.NewBearer(store, nil)
+	for _, c := range []struct {
+		guard server.Guard
+		want  bool
+	}{{bearer, true}, {server.Discreet{Guard: bearer}, false}} {
+		served := httptest.NewServer(s.Handler(c.guard))
+		asks, err := client.NewRemote(client.Remote{URL: served.URL, Token: made.Secret})
+		require.NoError(t, err)
+		for e, err := range asks.Events(t.Context(), 0) {
+			require.NoError(t, err)
+			if e.ByLogLoss != c.want || (e.Verdict != "") != c.want || e.Records != 60 {
+				t.Errorf("%T is told %+v", c.guard, e)
+			}
+			break
+		}
+		require.NoError(t, asks.Close())
+		served.Close()
 	}
 }

@@ -1,6 +1,6 @@
 // What arrived, what was rejected, and what happened.
 import { card, empty, facts, h } from './dom.js';
-import { bytes, clock, count, plural, share, short } from './words.js';
+import { bytes, clock, count, finding, plural, share, short } from './words.js';
 
 const words = {
   gap: 'earlier', started: 'started', stopped: 'stopped', paused: 'paused', resumed: 'resumed', met: 'new neighbour', left: 'neighbour left', refused: 'refused',
@@ -68,7 +68,7 @@ function text(e) {
       return `round ${e.round}; it cost ${share(e.share || 0)} of the budget`;
     case 'met': if (e.peer) return `${short(e.peer)} learns with you now`; break; // without a peer it is a count
     case 'left': if (e.peer) return [`${short(e.peer)} does so no more`, e.reason].filter(Boolean).join(': '); break;
-    case 'fitted': return `with ${plural(e.records || 0, 'record')}: ${findings[e.verdict] || 'there is nothing to compare yet'}`;
+    case 'fitted': return `with ${plural(e.records || 0, 'record')}: ${finding(findings[e.verdict] || 'there is nothing to compare yet', e.by_log_loss)}`;
     case 'imported': return [`${plural(e.records || 0, 'record')} stored`, e.replaced && `${count(e.replaced)} replaced`, e.same && `${count(e.same)} the same`].filter(Boolean).join(', ');
     case 'rejected': return Object.entries(e.rejected || {}).map(([reason, n]) => `${count(n)}: ${reason}`).join(', ') || e.text;
   }

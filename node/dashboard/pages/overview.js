@@ -2,7 +2,7 @@
 import { chart, describe } from './chart.js';
 import { list } from './activity.js';
 import { card, code, empty, h, table } from './dom.js';
-import { clock, count, measured, others, plural, reading, share, verdict } from './words.js';
+import { clock, count, finding, measured, others, plural, reading, share, verdict } from './words.js';
 
 export function overview(data) {
   const { status } = data;
@@ -56,10 +56,10 @@ function history({ benefit, status }) {
       band: points.some((p) => p.gain) ? { name: 'where it may be, 95 % certain', low: bounds('high'), high: bounds('low') } : null,
       lines: [{ name: 'alone', class: 'alone', values: points.map((p) => p.alone) }, { name: `with ${who}`, class: 'ours', values: points.map((p) => p.personal) }],
     }),
-    h('p', { class: 'quiet' }, `Lower is better. As long as the shaded band holds the line “alone”, the difference may be chance. A guess without any model errs by ${measured(points.at(-1).base)}.`),
+    h('p', { class: 'quiet' }, `Lower is better. As long as the shaded band holds the line “alone”, the difference may be chance. A guess without any model errs by ${measured(points.at(-1).base)}.${status.personal?.by_log_loss ? ' The answer above is by log loss, which is not in this chart.' : ''}`),
     h('details', { id: 'history' }, h('summary', {}, 'The same as a table'),
       table('history-table', 'The newest measurements', ['time', [`with ${who}`, 'n'], ['alone', 'n'], 'what it shows', ['held out', 'n']],
-        points.slice(-50).reverse().map((p) => [clock(p.time), measured(p.personal), measured(p.alone), p.verdict, count(p.held_out)]))));
+        points.slice(-50).reverse().map((p) => [clock(p.time), measured(p.personal), measured(p.alone), finding(p.verdict, p.by_log_loss), count(p.held_out)]))));
 }
 
 function tile(name, href, title, ...children) {

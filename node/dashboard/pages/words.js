@@ -80,13 +80,26 @@ export function verdict(status) {
 
 // reading explains a comparison in a sentence or two.
 export function reading(c, who) {
+  if (c.by_log_loss) return byLogLoss(c, who);
   const on = `On ${plural(c.held_out, 'record')} of yours that nobody learns from, the error (${c.measure}) is ` +
     `${measured(c.personal)} with ${who} and ${measured(c.alone)} alone.`;
   if (!c.gain) return `${on} These are too few records to say how certain that is.`;
   if ([c.gain.low, c.gain.high].every((v) => Number(measured(v)) === 0)) return `${on} Both predict alike: so far ${who} change nothing.`;
-  const why = {
-    better: 'All of the interval is below zero, so that is hardly chance.',
-    worse: 'All of the interval is above zero, so that is hardly chance.',
-  }[c.verdict] || 'The interval holds zero, so this may be chance. More records make it narrower.';
+  const why = sure[c.verdict] || 'The interval holds zero, so this may be chance. More records make it narrower.';
   return `${on} The error changes by ${change(c.gain)}. ${why}`;
 }
+
+const sure = {
+  better: 'All of the interval is below zero, so that is hardly chance.',
+  worse: 'All of the interval is above zero, so that is hardly chance.',
+};
+
+// byLogLoss explains a comparison of probabilities.
+function byLogLoss(c, who) {
+  return `On ${plural(c.held_out, 'record')} of yours that nobody learns from, a guess without any model errs no more than your model (${c.measure} ${measured(c.base)}): ` +
+    'that says little, so the probabilities are compared. Their log loss, which is small where what happened was thought likely, is ' +
+    `${measured(c.log_loss.personal)} with ${who} and ${measured(c.log_loss.alone)} alone. It changes by ${change(c.log_loss_gain)}. ${sure[c.verdict]}`;
+}
+
+// finding is a verdict in a word, and by what it is if not by the error.
+export const finding = (verdict, byLogLoss) => (byLogLoss ? `${verdict}, by log loss` : verdict);
