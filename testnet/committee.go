@@ -205,6 +205,6 @@ func (w *watch) measureSum(ctx context.Context) error {
 	if err != nil || m.Known == nil {
 		return err
 	}
-	t.Newcomers, err = newcomersErrors(f.people, m.Known)
+	t.Newcomers, err = newcomersErrors(ctx, f.people, m.Known)
 	return err
 }

@@ -80,6 +80,9 @@ type Dataset struct {
 	// LeftOut counts people who take no part, because they have fewer than MinRecords
 	// records or were left out for another stated reason.
 	LeftOut int
+	// Of is the number of people of the data set that these were drawn from; 0: they
+	// were not drawn.
+	Of int
 	// Noted counts the cells that were not taken unchanged.
 	Noted []learner.ColumnTally
 }
@@ -105,6 +108,7 @@ func (d *Dataset) Draw(seed uint64, n int) (*Dataset, error) {
 	chosen := rand.New(rand.NewPCG(seed, choice)).Perm(len(d.People))[:n]
 	slices.Sort(chosen)
 	drawn := *d
+	drawn.Of = len(d.People)
 	drawn.People = make([]Person, n)
 	for k, i := range chosen {
 		drawn.People[k] = d.People[i].shuffled(rand.New(rand.NewPCG(seed, uint64(i))))

@@ -3,9 +3,9 @@ package testnet
 import (
 	"encoding/json"
 	"io"
-	"math"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // report is the JSON form of a result: the standard output with --json, and the
@@ -37,6 +37,7 @@ type report struct {
 	Cells   []learner.ColumnTally `json:"cells"`
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
 	Missed  []MissedOne           `json:"missed,omitempty"`  // nodes elsewhere that are left out
+	Sum     *sumReport            `json:"sum,omitempty"`     // of a rehearsal of nodes that broadcast
 }
 
 // newcomersReport is what a private sum gives to people who contributed nothing to it.
@@ -45,6 +46,26 @@ type newcomersReport struct {
 	Better  float64 `json:"better"`
 	Worse   float64 `json:"worse"`
 	GainP10 float64 `json:"gain_p10"`
+}
+
+// sumReport is what a private sum would give in place of the broadcasts that were rehearsed.
+type sumReport struct {
+	Verdict   string            `json:"verdict"`
+	Change    *learner.Interval `json:"change"` // as of the broadcasts
+	ByLogLoss bool              `json:"by_log_loss,omitempty"`
+	Advice    string            `json:"advice,omitempty"` // what follows from both verdicts
+	Edits     []datadir.Edit    `json:"edits,omitempty"`  // of the task's file, if it is to make such a sum
+}
+
+// sumReport is nil if no sum was worked out beside broadcasts.
+func (r *Result) sumReport() *sumReport {
+	if !r.Broadcasts || len(r.Trials(Private)) == 0 {
+		return nil
+	}
+	v := r.verdictOn(Private)
+	out := &sumReport{Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
+	out.Advice, out.Edits = r.advice()
+	return out
 }
 
 func (r *Result) report() report {
@@ -70,9 +91,7 @@ func (r *Result) report() report {
 		saved := r.reduction(r.best())
 		out.Private = &saved
 	}
-	if c := verdict.Change; !math.IsNaN(c.Low) && !math.IsInf(c.Low, 0) {
-		out.Change = &c
-	}
+	out.Change, out.Sum = verdict.known(), r.sumReport()
 	return out
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 )
 
 // Rehearsable returns an error if the nodes of this machine cannot play all parts of a
@@ -21,12 +22,25 @@ func Rehearsable(t *learner.Task) error {
 }
 
 // RehearsedMethods are what a rehearsal of a task measures besides [Alone]: what its
-// nodes do, and the same without noise, which shows the cost of privacy.
+// nodes do, and the same without noise, which shows the cost of privacy. If they
+// broadcast, these are followed by the private sum that they could make instead.
 func RehearsedMethods(t *learner.Task) []Method {
-	if len(t.Sums.Recipes) > 0 {
-		return []Method{Private, Together}
+	if broadcasts(t) {
+		return []Method{Broadcast, Open, Private, Together}
 	}
-	return []Method{Broadcast, Open}
+	return []Method{Private, Together}
+}
+
+// broadcasts reports whether the nodes of a task make no private sums.
+func broadcasts(t *learner.Task) bool { return len(t.Sums.Recipes) == 0 }
+
+// edits are what to change in the file of the task for a private sum; nil: there is no
+// file.
+func (c *Config) edits(d *Dataset) []datadir.Edit {
+	if c.Text == nil {
+		return nil
+	}
+	return datadir.SumsInstead(c.Text, c.recipes(d)[0].Kind)
 }
 
 // Times of a rehearsal.
@@ -65,6 +79,10 @@ func (c *Config) changes(d *Dataset) (list []string) {
 	default:
 		list = append(list, fmt.Sprintf("A node releases every %v on average, not every %v.", seconds(config.WakeSeconds), seconds(d.Task.Release.WakeSeconds)))
 	}
+	if broadcasts(d.Task) {
+		list = append(list, fmt.Sprintf("No node makes a private sum. It is simulated, with a committee of %d of whom %d may collude; errors are means of %d draws of its noise.",
+			committee, colluding, rehearsedDraws))
+	}
 	if d.Dealt > 0 {
 		list = append(list, fmt.Sprintf("No column says whose record a line is, so the lines were dealt out to %d people in turn: these are more alike than people are.", d.Dealt))
 	}
@@ -77,7 +95,8 @@ func seconds(s float64) time.Duration {
 }
 
 // WriteRehearsal writes the report of a rehearsal for people: the table of methods, the
-// cells that were not as the task expects, and the verdict last.
+// cells that were not as the task expects, and the verdicts last, with what follows from
+// them.
 func (r *Result) WriteRehearsal(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", r.title(), aligned(r.methodCells()))
@@ -87,11 +106,71 @@ func (r *Result) WriteRehearsal(w io.Writer) error {
 			b.WriteString(note + "\n")
 		}
 	}
-	last := r.verdict().String()
-	if !r.Complete {
-		last = "no verdict: the rehearsal was interrupted"
-	}
-	fmt.Fprintf(&b, "\n%s\n", last)
+	fmt.Fprintf(&b, "\n%s\n", r.rehearsed())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// rehearsed is how the report of a rehearsal ends.
+func (r *Result) rehearsed() string {
+	switch {
+	case !r.Complete:
+		return "no verdict: the rehearsal was interrupted"
+	case !r.Broadcasts:
+		return r.verdict().String()
+	}
+	text := fmt.Sprintf("broadcasts: %s\n%s: %s", r.verdict(), simulatedSum, r.verdictOn(Private))
+	advice, edits := r.advice()
+	if advice != "" {
+		text += "\n\n" + advice
+	}
+	if len(edits) > 0 {
+		text += "\nChange the task's file, and rehearse it again:"
+	}
+	for _, e := range edits {
+		at := "at the end"
+		if e.Line > 0 {
+			at = fmt.Sprintf("line %d", e.Line)
+		}
+		text += fmt.Sprintf("\n  %s: %s", at, strings.ReplaceAll(e.Text, "\n", "\n    "))
+	}
+	return text
+}
+
+// advice is what to do where nodes that broadcast could do something better, and what of
+// the task's file to change for it; "" if there is nothing.
+func (r *Result) advice() (text string, edits []datadir.Edit) {
+	sum, broadcast := r.verdictOn(Private), r.verdict()
+	const price = "It takes a committee that all believe: docs/sums.md."
+	switch {
+	case sum.Word != WorthIt && r.Of > r.nodes() && r.verdictOn(Together).Word != NotWorthIt:
+		return fmt.Sprintf("The noise of a sum is the same for %d people as for all %d of the file: testnet --sim --nodes all, with the "+
+			"same file and task, works out what they gain.", r.nodes(), r.Of), nil
+	case sum.Word != WorthIt:
+		return "", nil
+	case broadcast.Word == NotWorthIt:
+		return "A private sum pays here, and broadcasts do not. " + price, r.Edits
+	case broadcast.Word == learner.CannotTell:
+		return "A private sum pays here, and of broadcasts one cannot tell. " + price, r.Edits
+	}
+	if more := r.sumBesideBroadcasts(); more.Word == WorthIt {
+		return fmt.Sprintf("A private sum surely gives more than broadcasts: %s beside theirs. %s", more.change(), price), r.Edits
+	}
+	return "", nil
+}
+
+// sumBesideBroadcasts judges a private sum as if broadcasts were all that people had
+// without it.
+func (r *Result) sumBesideBroadcasts() Verdict {
+	of, byLogLosses := byError, r.verdict().ByLogLoss && r.verdictOn(Private).ByLogLoss
+	if byLogLosses {
+		of = byLogLoss
+	}
+	pairs, without := r.pairs(Private, of), r.pairs(Broadcast, of)
+	for i := range pairs {
+		pairs[i].Alone = without[i].With
+	}
+	v := Judge(Evidence{Pairs: pairs, Seed: r.Seed})
+	v.ByLogLoss = byLogLosses
+	return v
 }

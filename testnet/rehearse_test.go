@@ -2,8 +2,13 @@ package testnet
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +105,282 @@ func TestRehearseSumsAndReleases(t *testing.T) {
 	for i, spent := range r.Rounds[0].trial(Private).Spent {
 		if spent < 0.99 || spent > 1 {
 			t.Errorf("node %d has spent %v of its budget on the sum and its releases", i+1, spent)
+		}
+	}
+}
+
+// lines are the file of people with so many records each of a law that all share, or of a
+// law that each has of her own.
+func lines(people, records int, shared bool) string {
+	dice := rand.New(rand.NewPCG(7, 7))
+	text := "node,x0,x1,x2,x3,y\n"
+	law := []float64{1, -1, 1, 1}
+	for i := range people {
+		for k := range law {
+			if !shared {
+				law[k] = dice.NormFloat64()
+			}
+		}
+		for range records {
+			text += fmt.Sprintf("p%d", i)
+			y := 0.5 * dice.NormFloat64()
+			for _, w := range law {
+				x := 2*dice.Float64() - 1
+				y += w * x
+				text += fmt.Sprintf(",%.3f", x)
+			}
+			text += fmt.Sprintf(",%.3f\n", y)
+		}
+	}
+	return text
+}
+
+// linesTask is a task of four numbers in a file; its nodes broadcast.
+const linesTask = `name = "lines"
+learner = "diffusion"
+[rounds]
+seconds = 60.0
+[target]
+name = "y"
+min = -4.0
+max = 4.0
+[[features]]
+name = "x0"
+kind = "number"
+min = -1.0
+max = 1.0
+[[features]]
+name = "x1"
+kind = "number"
+min = -1.0
+max = 1.0
+[[features]]
+name = "x2"
+kind = "number"
+min = -1.0
+max = 1.0
+[[features]]
+name = "x3"
+kind = "number"
+min = -1.0
+max = 1.0
+`
+
+// broadcasting is a rehearsal of so many people of that file, under virtual time.
+func broadcasting(t *testing.T, csv string, people int) Config {
+	t.Helper()
+	task, err := datadir.ParseTask([]byte(linesTask))
+	require.NoError(t, err)
+	all, err := ReadPeople(strings.NewReader(csv), "lines.csv", task, Owners{Column: NodeColumn})
+	require.NoError(t, err)
+	c := simulatedConfig()
+	c.Source = func(seed uint64) (*Dataset, error) { return all.Draw(seed, people) }
+	c.Rehearse, c.Methods, c.Text, c.NoCurve = true, RehearsedMethods(task), []byte(linesTask), true
+	return c
+}
+
+// ending is how the report of a rehearsal ends, from the verdicts on, and its JSON.
+func ending(t *testing.T, r *Result) (text string, object map[string]any) {
+	t.Helper()
+	var report, form bytes.Buffer
+	require.NoError(t, r.WriteRehearsal(&report))
+	require.NoError(t, r.WriteJSON(&form))
+	_, text, _ = strings.Cut(report.String(), "\nbroadcasts: ")
+	return "broadcasts: " + text, decodeOne(t, form.Bytes())
+}
+
+// Where a private sum pays and broadcasts give nothing that is seen, the rehearsal of these ends with what to
+// change, and its verdict stays that on what the nodes did.
+func TestRehearsalTellsOfASumThatPays(t *testing.T) {
+	r := mustRun(t, t.Context(), broadcasting(t, lines(80, 8, true), 0))
+	text, object := ending(t, r)
+	said := strings.Split(text, "\n")
+	if !strings.HasPrefix(said[0], "broadcasts: cannot tell: ") || !strings.HasPrefix(said[1], "private sum (simulated): worth it: ") || !strings.HasPrefix(said[3], "A private sum pays here, and of broadcasts one cannot tell.") {
+		t.Errorf("the rehearsal ends with\n%s", text)
+	}
+	for _, want := range []string{"\n  line 2: write learner = \"sums\"\n", "\n  line 3: take out [rounds]", "\n  at the end: add\n    [sums]\n", "\n    kind = \"mean\"\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	sum := object["sum"].(map[string]any)
+	schema{"verdict": "string", "change": "object", "advice": "string", "edits": "array"}.check(t, sum)
+	if "broadcasts: "+object["verdict"].(string) != said[0] || "private sum (simulated): "+sum["verdict"].(string) != said[1] || object["newcomers"] == nil {
+		t.Errorf("JSON: %v", object)
+	}
+	table := aligned(r.methodCells())
+	for _, want := range []string{"\nprivate broadcast ", "\nprivate sum (simulated) ", "\n  newcomers, who added nothing ", "\nsum without noise "} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
+}
+
+// Where neither pays nothing is advised.
+func TestRehearsalOfPeopleWhoShareNothing(t *testing.T) {
+	text, object := ending(t, mustRun(t, t.Context(), broadcasting(t, lines(20, 150, false), 0)))
+	said := strings.Split(strings.TrimSpace(text), "\n")
+	if len(said) != 2 || !strings.HasPrefix(said[0], "broadcasts: not worth it: ") || !strings.HasPrefix(said[1], "private sum (simulated): not worth it: ") {
+		t.Errorf("the rehearsal ends with\n%s", text)
+	}
+	if sum := object["sum"].(map[string]any); sum["advice"] != nil || sum["edits"] != nil {
+		t.Errorf("JSON: %v", sum)
+	}
+}
+
+// If the noise may hide from some people of a file what all of them would gain, all of them
+// can be asked.
+func TestRehearsalOfTooFewPeople(t *testing.T) {
+	r := mustRun(t, t.Context(), broadcasting(t, lines(40, 10, true), 6))
+	if text, _ := ending(t, r); !strings.Contains(text, "The noise of a sum is the same for 6 people as for all 40 of the file: testnet --sim --nodes all") {
+		t.Errorf("the rehearsal ends with\n%s", text)
+	}
+	r.Of = 6
+	if text, _ := ending(t, r); strings.Contains(text, "testnet --sim") {
+		t.Errorf("of all people the rehearsal ends with\n%s", text)
+	}
+}
+
+// What follows from both verdicts.
+func TestAdvice(t *testing.T) {
+	flat := func(by float64) func(int) float64 {
+		return func(i int) float64 { return by + 0.01*float64(i%3-1) }
+	}
+	wide := func(i int) float64 { return 0.4*float64(i%2) - 0.2 }
+	for name, c := range map[string]struct {
+		broadcast, sum func(i int) float64
+		want           string // how the advice begins
+	}{
+		"neither":            {flat(0.1), flat(0.1), ""},
+		"broadcasts alone":   {flat(-0.1), flat(0.1), ""},
+		"the sum alone":      {flat(0.1), flat(-0.1), "A private sum pays here, and broadcasts do not. It takes a committee"},
+		"broadcasts unknown": {wide, flat(-0.1), "A private sum pays here, and of broadcasts one cannot tell."},
+		"both, and the same": {flat(-0.1), flat(-0.1), ""},
+		"the sum less":       {flat(-0.2), flat(-0.1), ""},
+		"the sum more":       {flat(-0.1), flat(-0.2), "A private sum surely gives more than broadcasts: mean error -11."},
+	} {
+		r := &Result{Broadcasts: true, Complete: true, Edits: []datadir.Edit{{Line: 3, Text: "do this"}}}
+		round := Round{}
+		trials := []Trial{{Method: Alone}, {Method: Broadcast}, {Method: Private}}
+		for i := range 40 {
+			round.People = append(round.People, Participant{Number: i + 1})
+			for k, shift := range []func(int) float64{flat(0), c.broadcast, c.sum} {
+				trials[k].Errors = append(trials[k].Errors, 1+shift(i))
+			}
+		}
+		round.Trials = trials
+		r.Rounds = []Round{round}
+		text, edits := r.advice()
+		if !strings.HasPrefix(text, c.want) || c.want == "" && text != "" || (len(edits) > 0) != (c.want != "") {
+			t.Errorf("%s: %q, %v", name, text, edits)
+		}
+	}
+}
+
+// A simulated sum is the mean of draws of its noise, and stops with ctx in the middle.
+func TestRehearsedSum(t *testing.T) {
+	c := broadcasting(t, lines(10, 10, true), 0)
+	d, err := c.Source(5)
+	require.NoError(t, err)
+	mean, err := c.workOut(t.Context(), d, 5, Private)
+	require.NoError(t, err)
+	want := make([]float64, len(d.People))
+	for k := range uint64(rehearsedDraws) {
+		one, err := c.draw(t.Context(), d, 5+k<<32, Private)
+		require.NoError(t, err)
+		for i := range want {
+			want[i] += one.Errors[i] / rehearsedDraws
+		}
+	}
+	for i := range want {
+		if math.Abs(mean.Errors[i]-want[i]) > 1e-12 {
+			t.Errorf("person %d: %v, want %v", i+1, mean.Errors[i], want[i])
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.Progress = func(p Progress) {
+		if p.Method == Private {
+			cancel()
+		}
+	}
+	if r := mustRun(t, ctx, c); r.Complete || len(r.Trials(Broadcast)) != 1 || len(r.Trials(Private)) != 0 {
+		t.Errorf("a rehearsal that was stopped in a sum: %+v", r)
+	}
+}
+
+// A sum that is stopped is no error of the sum, whose contributions are missing then, and
+// nobody's model is fitted any more.
+func TestStoppedSum(t *testing.T) {
+	c := simulatedConfig()
+	d, err := c.Source(5)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.workOut(ctx, d, 5, Private); !errors.Is(err, context.Canceled) {
+		t.Errorf("a stopped sum: %v", err)
+	}
+	if _, err := newcomersErrors(ctx, d, new(learner.Known)); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped fits: %v", err)
+	}
+}
+
+// Whoever contributed to sums of gradients knows what newcomers know, and is measured once.
+func TestNewcomersOfGradients(t *testing.T) {
+	c := broadcasting(t, lines(10, 10, true), 0)
+	d, err := c.Source(5)
+	require.NoError(t, err)
+	for kind, same := range map[string]bool{"gradient": true, "mean": false} {
+		task := *d.Task
+		task.Sums.Recipes = []learner.Recipe{{Kind: kind, Share: 1}}
+		summing := *d
+		summing.Task = &task
+		got, err := c.draw(t.Context(), &summing, 5, Private)
+		require.NoError(t, err)
+		var records [][]learner.Record
+		for i := range d.People {
+			records = append(records, d.People[i].Records)
+		}
+		summed, err := PrivateSum{Task: &task, Recipes: task.Sums.Recipes, Budget: c.Budget, Seed: 5}.Learn(records)
+		require.NoError(t, err)
+		want, err := newcomersErrors(t.Context(), &summing, summed.Population.Newcomer())
+		require.NoError(t, err)
+		if !slices.Equal(got.Newcomers, want) || slices.Equal(got.Newcomers, got.Errors) != same {
+			t.Errorf("%s: newcomers err %v, want %v; contributors %v", kind, got.Newcomers, want, got.Errors)
+		}
+	}
+}
+
+// Of wide records gradients are summed up, whose sums are read at once, and the task's file
+// is to say so.
+func TestRehearsedRecipes(t *testing.T) {
+	for width, kind := range map[int]string{200: "mean", 300: "gradient"} {
+		task, err := datadir.ParseTask(fmt.Appendf(nil, "name = \"wide\"\n[target]\nname = \"y\"\nmin = -1.0\nmax = 1.0\n[[features]]\nname = \"e\"\nkind = \"vector\"\nlength = %d\n", width))
+		require.NoError(t, err)
+		c := Config{Rehearse: true, Text: []byte(linesTask)}
+		d := &Dataset{Task: task}
+		edits := c.edits(d)
+		if got := c.recipes(d)[0].Kind; got != kind || !strings.Contains(edits[len(edits)-1].Text, kind) {
+			t.Errorf("of %d numbers the recipe is %q, and the edits are %v", width, got, edits)
+		}
+		if got := (&Config{Simulate: true}).recipes(d)[0].Kind; got != "mean" {
+			t.Errorf("of %d numbers a simulation sums up %q", width, got)
+		}
+	}
+}
+
+// What is simulated beside real nodes is no message that arrives.
+func TestSimulationsBesideNodesDeliverNothing(t *testing.T) {
+	c := broadcasting(t, lines(10, 10, true), 0)
+	c.Simulate, c.Dir = false, t.TempDir()
+	drive, _, err := c.driver()
+	require.NoError(t, err)
+	d, err := c.Source(5)
+	require.NoError(t, err)
+	for _, m := range []Method{Open, Private, Together} {
+		trial, err := drive(t.Context(), d, 5, m)
+		require.NoError(t, err)
+		if trial.Expected != 0 || trial.Delivered != 0 {
+			t.Errorf("%s: %d of %d messages arrived", m, trial.Delivered, trial.Expected)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"p2pnode/learner"
+	"p2pnode/node/datadir"
 	"p2pnode/privacy"
 	"p2pnode/privacy/accountant"
 )
@@ -37,9 +38,14 @@ type Result struct {
 	Rounds   []Round               // one for each seed
 	Complete bool                  // false when it was interrupted
 	Changed  []string              // how a rehearsal differs from what the task says
-	Phones   int                   // how many of the nodes, the last ones, were phones
-	Asked    int                   // number of nodes that ran elsewhere; 0: none
-	Missed   []MissedOne           // those of Asked that are left out
+	// Broadcasts says that a rehearsal is of nodes that broadcast. The private sums were
+	// then only worked out, to show what they would give in place of the broadcasts.
+	Broadcasts bool
+	Edits      []datadir.Edit // of the task's file, for a private sum in place of broadcasts; nil: there is no file
+	Of         int            // people of the data set that those of a rehearsal were drawn from
+	Phones     int            // how many of the nodes, the last ones, were phones
+	Asked      int            // number of nodes that ran elsewhere; 0: none
+	Missed     []MissedOne    // those of Asked that are left out
 }
 
 // Round is one seed: a split of everyone's records, a graph, and a trial of each
@@ -283,18 +289,20 @@ func (r *Result) meanOf(of func(*Participant) float64) float64 {
 	return sum / max(1, n)
 }
 
-// best is the method that a result judges: the private sum or, if none was made, the
+// best is the method that a result judges: the private sum or, if no nodes made one, the
 // broadcast.
 func (r *Result) best() Method {
-	if len(r.Trials(Private)) == 0 {
+	if r.Broadcasts || len(r.Trials(Private)) == 0 {
 		return Broadcast
 	}
 	return Private
 }
 
 // verdict says whether private learning was worth it.
-func (r *Result) verdict() Verdict {
-	m := r.best()
+func (r *Result) verdict() Verdict { return r.verdictOn(r.best()) }
+
+// verdictOn says whether a method was worth it.
+func (r *Result) verdictOn(m Method) Verdict {
 	trials, majority, models := r.Trials(m), 0, 0
 	for _, t := range trials {
 		majority, models = majority+t.Majority, models+len(t.Errors)

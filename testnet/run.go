@@ -42,6 +42,9 @@ type Config struct {
 	// the nodes do what they will do later. Only the committee is replaced by one of
 	// new identities, and the times are shortened.
 	Rehearse bool
+	// Text is that of the file that a rehearsed task is in, for advice on what to change
+	// there; nil: it is in none.
+	Text []byte
 	// Daemons makes the real nodes processes of their own; nil leaves them in this one.
 	Daemons  *Daemons
 	Logger   *slog.Logger   // of the real nodes; nil: discard
@@ -62,7 +65,8 @@ type Progress struct {
 	Releases float64 // mean per node
 	Goal     int     // releases per node at the end
 	// For a private sum: Sums is how many there will be, Sum the present one, Paid the
-	// nodes with a contribution to it, and Known those with its result.
+	// nodes with a contribution to it, and Known those with its result. Under virtual time
+	// they are draws of the noise of the same sum.
 	Sums, Sum, Paid, Known int
 }
 
@@ -113,7 +117,10 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			return nil, err
 		}
 		if c.Rehearse {
-			r.Changed = c.changes(d)
+			r.Changed, r.Broadcasts, r.Of = c.changes(d), broadcasts(d.Task), d.Of
+			if r.Broadcasts {
+				r.Edits = c.edits(d)
+			}
 		}
 		r.Data, r.LeftOut, r.Noted, r.Task, r.Measure = d.Name, d.LeftOut, d.Noted, d.Task.Name, d.Task.Measure()
 		if err := check(d, c.Budget); err != nil {
@@ -134,16 +141,22 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r, nil
 }
 
-// driver chooses what carries the messages. A sum without noise, which nobody would
-// open on a device, is only computed.
+// virtual reports whether a method is simulated. A sum without noise, which nobody would
+// open on a device, is only computed; and so is what nodes do not do that are rehearsed.
+func (c *Config) virtual(t *learner.Task, m Method) bool {
+	return c.Simulate || m == Together || c.Rehearse && (m == Open || m == Private && broadcasts(t))
+}
+
+// driver chooses what carries the messages.
 func (c *Config) driver() (driver, string, error) {
+	simulate := func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
+		if m == Private || m == Together {
+			return c.workOut(ctx, d, seed, m)
+		}
+		return c.simulate(ctx, d, seed, m)
+	}
 	if c.Simulate {
-		return func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
-			if m == Private || m == Together {
-				return c.workOut(d, seed, m)
-			}
-			return c.simulate(ctx, d, seed, m)
-		}, "simulated under virtual time", nil
+		return simulate, "simulated under virtual time", nil
 	}
 	if c.Dir == "" {
 		return nil, "", errors.New("testnet: Config.Dir is required for real nodes")
@@ -153,13 +166,14 @@ func (c *Config) driver() (driver, string, error) {
 		real, name = c.processes, c.Daemons.String()
 	}
 	return func(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
-		switch {
-		case m == Together:
-			return c.workOut(d, seed, m)
-		case m == Open && c.Rehearse:
-			return c.simulate(ctx, d, seed, m)
+		if !c.virtual(d.Task, m) {
+			return real(ctx, d, seed, m)
 		}
-		return real(ctx, d, seed, m)
+		t, err := simulate(ctx, d, seed, m)
+		if t != nil {
+			t.Expected, t.Delivered = 0, 0 // beside messages that can be lost they say nothing
+		}
+		return t, err
 	}, name, nil
 }
 
@@ -225,7 +239,7 @@ func (c *Config) runRound(ctx context.Context, d *Dataset, r *Result, drive driv
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.report(Progress{Seed: round.Seed, Method: m, Virtual: c.Simulate, Nodes: len(d.People)})
+		c.report(Progress{Seed: round.Seed, Method: m, Virtual: c.virtual(d.Task, m), Nodes: len(d.People)})
 		t, err := drive(ctx, d, round.Seed, m)
 		if err != nil {
 			return fmt.Errorf("testnet: seed %d, %s: %w", round.Seed, m, err)

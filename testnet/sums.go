@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -39,6 +40,21 @@ func (d *Dataset) recipes() []learner.Recipe {
 	return nil // there is no such task: the last one takes any loss
 }
 
+// mostSquared is how many coordinates a record may have for a rehearsal of broadcasts to sum
+// up their squares. Those of more take minutes to read, for each person anew, and say less
+// through the noise than gradients.
+const mostSquared = 256
+
+// recipes are those of the data set. A rehearsal of broadcasts prefers gradients to the
+// squares of wide records.
+func (c *Config) recipes(d *Dataset) []learner.Recipe {
+	all := d.recipes()
+	if c.Rehearse && broadcasts(d.Task) && all[0].Kind != "items" && d.Task.Width() > mostSquared {
+		all[0].Kind = "gradient"
+	}
+	return all
+}
+
 // mostTrain is how many records anybody's part of a sum is of.
 func (d *Dataset) mostTrain() int {
 	most := 1
@@ -70,23 +86,79 @@ func (d *Dataset) summing(b privacy.Budget, committee []string, closes time.Dura
 	return &summing
 }
 
+// rehearsedDraws is how often a rehearsal draws the noise of a sum that it works out. All
+// people have the same noise, so one draw may be lucky for all of them together: of 20
+// people the change of the error differed by 5 % from draw to draw.
+const rehearsedDraws = 5
+
 // workOut adds up without a network: with the noise of a committee, or without any.
-func (c *Config) workOut(d *Dataset, seed uint64, m Method) (*Trial, error) {
+func (c *Config) workOut(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
+	draws := 1
+	if c.Rehearse && m == Private {
+		draws = rehearsedDraws
+	}
 	start := time.Now()
-	sum := PrivateSum{Task: d.Task, Catalogue: d.Catalogue, Recipes: d.recipes(), Seed: seed}
+	var all []*Trial
+	for k := range draws {
+		if draws > 1 {
+			c.report(Progress{Seed: seed, Method: m, Virtual: true, Nodes: len(d.People), Sums: draws, Sum: k + 1})
+		}
+		t, err := c.draw(ctx, d, seed+uint64(k)<<32, m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	t := overDraws(all)
+	t.Seconds = time.Since(start).Seconds()
+	return t, nil
+}
+
+// overDraws is the mean over draws of the noise of what is measured on each person. Who
+// predicts the majority class alone does so in all draws.
+func overDraws(all []*Trial) *Trial {
+	t := *all[0]
+	each := func(of func(*Trial) []float64) []float64 {
+		means := slices.Clone(of(all[0]))
+		for i := range means {
+			var sum float64
+			for _, one := range all {
+				sum += of(one)[i]
+			}
+			means[i] = sum / float64(len(all))
+		}
+		return means
+	}
+	t.Errors, t.LogLosses = each(byError), each(byLogLoss)
+	t.Newcomers = each(func(t *Trial) []float64 { return t.Newcomers })
+	t.AUC = meanOver(all, func(t *Trial) *float64 { return t.AUC })
+	for _, one := range all {
+		t.Majority = min(t.Majority, one.Majority)
+	}
+	return &t
+}
+
+// draw works a sum out with one draw of the noise.
+func (c *Config) draw(ctx context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
+	sum := PrivateSum{Task: d.Task, Catalogue: d.Catalogue, Recipes: c.recipes(d), Seed: seed}
 	if m == Private {
 		sum.Budget = c.Budget
 	}
-	records := make([][]learner.Record, len(d.People))
-	for i := range d.People {
-		records[i] = d.People[i].Records
+	n := len(d.People)
+	summed, err := sum.LearnMany(n, func(i int) []learner.Record {
+		if ctx.Err() != nil {
+			return nil // soon added up, and then for nothing
+		}
+		return d.People[i].Records
+	}, n)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	summed, err := sum.Learn(records)
 	if err != nil {
 		return nil, err
 	}
 	t := &Trial{Method: m}
-	scores, err := knowingScores(d, summed.Known)
+	scores, err := knowingScores(d, whileGoing(ctx, summed.Known))
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +167,15 @@ func (c *Config) workOut(d *Dataset, seed uint64, m Method) (*Trial, error) {
 		if err := t.sent(d, summed.Dimensions); err != nil {
 			return nil, err
 		}
-		if t.Newcomers, err = newcomersErrors(d, summed.Population.Newcomer()); err != nil {
+		// Nothing of one's own is taken out of a gradient, so all know as much as newcomers do.
+		t.Newcomers = t.Errors
+		if slices.ContainsFunc(sum.Recipes, func(r learner.Recipe) bool { return r.Kind != "gradient" }) {
+			t.Newcomers, err = newcomersErrors(ctx, d, summed.Population.Newcomer())
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	t.Seconds = time.Since(start).Seconds()
 	return t, nil
 }
 
@@ -157,6 +233,17 @@ func (d *Dataset) ErrorsKnowing(known func(i int) (*learner.Known, error)) ([]fl
 
 // newcomersErrors are the test errors of people who know a population to which none of
 // them contributed anything.
-func newcomersErrors(d *Dataset, k *learner.Known) ([]float64, error) {
-	return d.ErrorsKnowing(func(int) (*learner.Known, error) { return k, nil })
+func newcomersErrors(ctx context.Context, d *Dataset, k *learner.Known) ([]float64, error) {
+	return d.ErrorsKnowing(whileGoing(ctx, func(int) (*learner.Known, error) { return k, nil }))
+}
+
+// whileGoing is what each person knows, and the error of ctx when that has ended: fits take
+// long that nobody waits for any more.
+func whileGoing(ctx context.Context, known func(i int) (*learner.Known, error)) func(i int) (*learner.Known, error) {
+	return func(i int) (*learner.Known, error) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return known(i)
+	}
 }

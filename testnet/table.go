@@ -40,7 +40,7 @@ func (r *Result) Newest() string {
 	t := &round.Trials[len(round.Trials)-1]
 	pairs := last.Pairs(t.Method)
 	s := Summarise(pairs)
-	return fmt.Sprintf("%s: mean %s %.4f, alone %.4f; %s of %d people better (seed %d, %.0f s)", methodLabel(t.Method), r.Measure,
+	return fmt.Sprintf("%s: mean %s %.4f, alone %.4f; %s of %d people better (seed %d, %.0f s)", r.label(t.Method), r.Measure,
 		s.Error, mean(round.trial(Alone).Errors), percent(s.Better), len(pairs), round.Seed, t.Seconds)
 }
 
@@ -74,7 +74,7 @@ func (r *Result) methodCells() [][]string {
 		cells = append(cells, append(line, slices.Repeat([]string{"-"}, len(cells[0])-len(line))...))
 	}
 	for _, row := range rows {
-		line := []string{methodLabel(row.Method), fmt.Sprintf("%.4f", row.Error)}
+		line := []string{r.label(row.Method), fmt.Sprintf("%.4f", row.Error)}
 		if row.Method == Alone {
 			line = append(line, "-", "-", "-")
 		} else {
@@ -110,7 +110,7 @@ func (r *Result) withColumn(cells [][]string, head string, rows []reportRow, bas
 	texts := map[string]string{"": head}
 	for i := range rows {
 		if v := of(&rows[i]); v != nil {
-			texts[methodLabel(rows[i].Method)] = fmt.Sprintf("%.4f", *v)
+			texts[r.label(rows[i].Method)] = fmt.Sprintf("%.4f", *v)
 		}
 	}
 	if base > 0 {
@@ -130,6 +130,14 @@ func (r *Result) constantLabel() string {
 	return "constant: one's most frequent class"
 }
 
+// label names a method of the result.
+func (r *Result) label(m Method) string {
+	if m == Private && r.Broadcasts {
+		return simulatedSum
+	}
+	return methodLabel(m)
+}
+
 func methodLabel(m Method) string {
 	switch m {
 	case Alone:
@@ -143,6 +151,9 @@ func methodLabel(m Method) string {
 	}
 	return "private sum"
 }
+
+// simulatedSum is a private sum beside nodes that broadcast.
+const simulatedSum = "private sum (simulated)"
 
 // newcomersLabel is of people who contributed nothing to the private sum.
 const newcomersLabel = "  newcomers, who added nothing"

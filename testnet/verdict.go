@@ -112,9 +112,6 @@ func (e *Evidence) baseDoes() bool {
 	return e.MajorityOnly || e.Base > 0 && Summarise(e.Pairs).Error >= e.Base
 }
 
-// sumMayGive is what broadcasts cannot tell of a private sum.
-const sumMayGive = "; whether a private sum gives more, testnet --sim works out"
-
 // why is the reason that the numbers of the verdict do not show.
 func (e *Evidence) why(v Verdict) string {
 	free := verdictOf(e.Free, e.Seed)
@@ -136,9 +133,9 @@ func (e *Evidence) why(v Verdict) string {
 	case v.Word == WorthIt:
 		return ""
 	case drowned && e.Floor:
-		return "the noise drowned what broadcasts give: without it " + free.numbers() + sumMayGive
+		return "the noise drowned what broadcasts give: without it " + free.numbers()
 	case little && e.Floor:
-		return "broadcasts without noise gain as little, " + free.change() + sumMayGive
+		return "broadcasts without noise gain as little, " + free.change()
 	case drowned:
 		return "the noise drowned what sharing gives: without privacy " + free.numbers()
 	case little:
@@ -174,6 +171,14 @@ func (v Verdict) numbers() string {
 		text += fmt.Sprintf("%d worse, ", v.Worse)
 	}
 	return text + v.change()
+}
+
+// known is the change, nil if it is none of numbers.
+func (v Verdict) known() *learner.Interval {
+	if c := v.Change; !math.IsNaN(c.Low) && !math.IsInf(c.Low, 0) {
+		return &c
+	}
+	return nil
 }
 
 func (v Verdict) change() string {

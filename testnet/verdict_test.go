@@ -45,11 +45,11 @@ func TestJudge(t *testing.T) {
 		},
 		"drowned broadcasts": {
 			Evidence{Pairs: persons(40, wide), Free: persons(40, gain), Floor: true},
-			[]string{"cannot tell: ", "; the noise drowned what broadcasts give: without it 32 of 40 nodes better", "; whether a private sum gives more, "},
+			[]string{"cannot tell: ", "; the noise drowned what broadcasts give: without it 32 of 40 nodes better"},
 		},
 		"broadcasts with nothing to drown": {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0.02 }), Free: persons(40, func(i int) float64 { return wide(i) / 100 }), Floor: true},
-			[]string{"not worth it: 0 of 40", "; broadcasts without noise gain as little, mean error +0.00 %", "; whether a private sum gives more, "},
+			[]string{"not worth it: 0 of 40", "; broadcasts without noise gain as little, mean error +0.00 %"},
 		},
 		"majority":            {Evidence{Pairs: persons(40, gain), Base: 1.5, MajorityOnly: true}, []string{"not worth it: ", "; only the majority class was predicted, as a constant would"}},
 		"majority, uncertain": {Evidence{Pairs: persons(40, wide), MajorityOnly: true}, []string{"cannot tell: ", "; only the majority class was predicted"}},

@@ -110,6 +110,8 @@ func (p *progress) line() string {
 		return text + " reading the data"
 	case l.Method == testnet.Alone:
 		return text + fmt.Sprintf(" %s: seed %d, tuning %d models", l.Method, l.Seed, l.Nodes)
+	case l.Virtual && l.Sums > 0:
+		return text + fmt.Sprintf(" %s: seed %d, simulating %d nodes, draw %d of %d", l.Method, l.Seed, l.Nodes, l.Sum, l.Sums)
 	case l.Virtual:
 		return text + fmt.Sprintf(" %s: seed %d, simulating %d nodes", l.Method, l.Seed, l.Nodes)
 	case l.Sums > 0 && l.Sum == 0:

@@ -18,6 +18,7 @@ func TestProgressLine(t *testing.T) {
 		{testnet.Progress{}, "  12s reading the data"},
 		{testnet.Progress{Method: testnet.Alone, Seed: 1, Nodes: 9}, "  12s alone: seed 1, tuning 9 models"},
 		{testnet.Progress{Method: testnet.Broadcast, Seed: 1, Virtual: true, Nodes: 9}, "  12s broadcast: seed 1, simulating 9 nodes"},
+		{testnet.Progress{Method: testnet.Private, Seed: 1, Virtual: true, Nodes: 9, Sums: 5, Sum: 2}, "  12s private: seed 1, simulating 9 nodes, draw 2 of 5"},
 		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Started: 3}, "  12s private: seed 1, 3 of 9 nodes started"},
 		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Started: 9, Linked: 3}, "  12s private: seed 1, 3 of 9 nodes are connected to the committee"},
 		{testnet.Progress{Method: testnet.Private, Seed: 1, Nodes: 9, Linked: 9, Sums: 16, Sum: 2, Paid: 3}, "  12s private: seed 1, sum 2 of 16, 3 of 9 nodes have contributed"},

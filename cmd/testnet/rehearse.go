@@ -16,13 +16,15 @@ import (
 )
 
 const rehearseAbout = `Rehearse lets people of a file do what a task says, each with a p2pnode process of
-her own on this machine, before anybody installs anything. It ends with the verdict:
+her own on this machine, before anybody installs anything. It ends with a verdict:
 worth it, not worth it, or cannot tell, measured on records that no model was
 fitted to.
 
 The task is the one that the nodes will have. If it has private sums, new
-identities stand in for its committee. Everything takes seconds instead of hours,
-and the report says what was changed.
+identities stand in for its committee. If its nodes broadcast, the private sum that
+they could make instead is simulated beside them; where only that is worth it, or
+surely worth more, the last lines say what to change in the task's file. Everything
+takes seconds instead of hours, and the report says what was changed.
 
 The file has the columns of the task. Its column "node", or the one that
 --node-column names, says whose record a line is; without such a column the lines
@@ -113,6 +115,12 @@ func (o *rehearseOptions) rehearse(cmd *cobra.Command, dir string, t *learner.Ta
 	if err != nil {
 		return nil, err
 	}
+	var text []byte
+	if filepath.Ext(o.task) == ".toml" { // others are built in, and in no file
+		if text, err = datadir.TaskText(o.task); err != nil {
+			return nil, err
+		}
+	}
 	return testnet.Run(cmd.Context(), testnet.Config{
 		Source: func(seed uint64) (*testnet.Dataset, error) {
 			drawn, err := all.Draw(seed, min(o.nodes, len(all.People)))
@@ -122,7 +130,7 @@ func (o *rehearseOptions) rehearse(cmd *cobra.Command, dir string, t *learner.Ta
 			return drawn.Most(o.records), nil
 		},
 		Budget: privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta}, Seed: o.seed,
-		Methods: testnet.RehearsedMethods(t), Rehearse: true, NoCurve: true, Daemons: &testnet.Daemons{Program: program}, Dir: dir,
+		Methods: testnet.RehearsedMethods(t), Rehearse: true, Text: text, NoCurve: true, Daemons: &testnet.Daemons{Program: program}, Dir: dir,
 		Progress: progress.set, Measured: func(r *testnet.Result) { progress.say(r.Newest()) },
 	})
 }

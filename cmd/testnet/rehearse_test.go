@@ -50,6 +50,8 @@ func TestRehearse(t *testing.T) {
 		Verdict string
 		Driver  string
 		Changed []string
+		Rows    []struct{ Method string }
+		Sum     struct{ Verdict string }
 		Cells   []struct {
 			Column  string
 			Unknown int
@@ -60,6 +62,9 @@ func TestRehearse(t *testing.T) {
 	}
 	if out.Nodes != 5 || !strings.Contains(out.Driver, "daemon") || out.Verdict == "" || len(out.Changed) == 0 || len(out.Cells) != 1 || out.Cells[0].Unknown != 1 {
 		t.Errorf("%+v", out)
+	}
+	if len(out.Rows) != 5 || !strings.Contains(out.Sum.Verdict, " of 5 nodes better") {
+		t.Errorf("no private sum beside the broadcasts: %+v", out)
 	}
 	if !strings.Contains(stderr, "Left out: ") || !strings.Contains(stderr, "has 1 bad line:") {
 		t.Errorf("the bad line is not told: %s", stderr)
