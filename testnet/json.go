@@ -57,14 +57,14 @@ type sumReport struct {
 	Edits     []datadir.Edit    `json:"edits,omitempty"`  // of the task's file, if it is to make such a sum
 }
 
-// sumReport is nil if no sum was worked out beside broadcasts.
-func (r *Result) sumReport() *sumReport {
+// sumReport is nil if no sum was worked out beside broadcasts, on which there is a verdict.
+func (r *Result) sumReport(broadcast Verdict) *sumReport {
 	if !r.Broadcasts || len(r.Trials(Private)) == 0 {
 		return nil
 	}
 	v := r.verdictOn(Private)
 	out := &sumReport{Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
-	out.Advice, out.Edits = r.advice()
+	out.Advice, out.Edits = r.advice(broadcast, v)
 	return out
 }
 
@@ -91,7 +91,7 @@ func (r *Result) report() report {
 		saved := r.reduction(r.best())
 		out.Private = &saved
 	}
-	out.Change, out.Sum = verdict.known(), r.sumReport()
+	out.Change, out.Sum = verdict.known(), r.sumReport(verdict)
 	return out
 }
 

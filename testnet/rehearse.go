@@ -119,8 +119,9 @@ func (r *Result) rehearsed() string {
 	case !r.Broadcasts:
 		return r.verdict().String()
 	}
-	text := fmt.Sprintf("broadcasts: %s\n%s: %s", r.verdict(), simulatedSum, r.verdictOn(Private))
-	advice, edits := r.advice()
+	broadcast, sum := r.verdict(), r.verdictOn(Private)
+	text := fmt.Sprintf("broadcasts: %s\n%s: %s", broadcast, simulatedSum, sum)
+	advice, edits := r.advice(broadcast, sum)
 	if advice != "" {
 		text += "\n\n" + advice
 	}
@@ -137,10 +138,9 @@ func (r *Result) rehearsed() string {
 	return text
 }
 
-// advice is what to do where nodes that broadcast could do something better, and what of
-// the task's file to change for it; "" if there is nothing.
-func (r *Result) advice() (text string, edits []datadir.Edit) {
-	sum, broadcast := r.verdictOn(Private), r.verdict()
+// advice is what follows from the verdicts on nodes that broadcast and on the sum that they
+// could make, and what of the task's file to change for it; "" if there is nothing.
+func (r *Result) advice(broadcast, sum Verdict) (text string, edits []datadir.Edit) {
 	const price = "It takes a committee that all believe: docs/sums.md."
 	switch {
 	case sum.Word != WorthIt && r.Of > r.nodes() && r.verdictOn(Together).Word != NotWorthIt:
@@ -153,7 +153,7 @@ func (r *Result) advice() (text string, edits []datadir.Edit) {
 	case broadcast.Word == learner.CannotTell:
 		return "A private sum pays here, and of broadcasts one cannot tell. " + price, r.Edits
 	}
-	if more := r.sumBesideBroadcasts(); more.Word == WorthIt {
+	if more := r.sumBesideBroadcasts(broadcast.ByLogLoss && sum.ByLogLoss); more.Word == WorthIt {
 		return fmt.Sprintf("A private sum surely gives more than broadcasts: %s beside theirs. %s", more.change(), price), r.Edits
 	}
 	return "", nil
@@ -161,8 +161,8 @@ func (r *Result) advice() (text string, edits []datadir.Edit) {
 
 // sumBesideBroadcasts judges a private sum as if broadcasts were all that people had
 // without it.
-func (r *Result) sumBesideBroadcasts() Verdict {
-	of, byLogLosses := byError, r.verdict().ByLogLoss && r.verdictOn(Private).ByLogLoss
+func (r *Result) sumBesideBroadcasts(byLogLosses bool) Verdict {
+	of := byError
 	if byLogLosses {
 		of = byLogLoss
 	}

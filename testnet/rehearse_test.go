@@ -270,7 +270,7 @@ func TestAdvice(t *testing.T) {
 		}
 		round.Trials = trials
 		r.Rounds = []Round{round}
-		text, edits := r.advice()
+		text, edits := r.advice(r.verdict(), r.verdictOn(Private))
 		if !strings.HasPrefix(text, c.want) || c.want == "" && text != "" || (len(edits) > 0) != (c.want != "") {
 			t.Errorf("%s: %q, %v", name, text, edits)
 		}
