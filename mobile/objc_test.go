@@ -4,11 +4,16 @@ package mobile_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
+	"p2pnode/mobile/internal/bindings"
 )
 
 // TestObjC lets clang parse the Objective-C bindings, an app's use of them, and
@@ -82,25 +87,23 @@ func newObjC(t *testing.T) *objC {
 	c.flags = append(gnustep(t), "-x", "objective-c", "-fno-objc-arc", "-fblocks", "-fobjc-runtime=gnustep-1.8",
 		"-D__GOBIND_DARWIN__", "-I"+c.dir, "-isystem", c.dir+"/stubs")
 	c.write(t, "stubs/objc/blocks_runtime.h", "void *_Block_copy(const void *);\nvoid _Block_release(const void *);\n")
-	bind := exec.CommandContext(t.Context(), "go", "tool", "gobind", "-lang=objc,go", "-prefix=P2P", "-outdir="+c.dir, "p2pnode/mobile")
-	bind.Env = append(os.Environ(), "GOGC=400") // what it reads stays until it ends
-	run(t, bind)
-	generated, err := filepath.Glob(c.dir + "/src/gobind/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, err := bindings.Mobile()
+	require.NoError(t, err)
+	generated, err := fs.Glob(files, "src/gobind/*")
+	require.NoError(t, err)
 	var sources []string
-	for _, path := range generated {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range generated {
+		if strings.Contains(name, "_android.") {
+			continue
 		}
+		text, err := fs.ReadFile(files, name)
+		require.NoError(t, err)
 		// Modules and frameworks are Apple's.
 		lines := strings.ReplaceAll(string(text), "@import Foundation;", "#import <Foundation/Foundation.h>")
 		lines = strings.ReplaceAll(lines, "#cgo ", "// no cgo ")
-		c.write(t, filepath.Base(path), lines)
-		if filepath.Ext(path) == ".go" {
-			sources = append(sources, filepath.Base(path))
+		c.write(t, path.Base(name), lines)
+		if path.Ext(name) == ".go" {
+			sources = append(sources, path.Base(name))
 		}
 	}
 	// The header of the functions that Go exports to the generated Objective-C.

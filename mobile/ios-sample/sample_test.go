@@ -3,21 +3,21 @@
 package ios_test
 
 import (
-	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"p2pnode/mobile/internal/bindings"
 )
 
-// bindings is the one file that calls them.
-const bindings = "P2PNode.swift"
+// caller is the one file that calls the bindings.
+const caller = "P2PNode.swift"
 
 func TestCallsFitTheHeader(t *testing.T) {
 	a := header(t)
-	if err := a.check(split(t, read(t, "Activity/"+bindings))); err != nil {
+	if err := a.check(split(t, read(t, "Activity/"+caller))); err != nil {
 		t.Error(err)
 	}
 }
@@ -25,7 +25,7 @@ func TestCallsFitTheHeader(t *testing.T) {
 // Each probe is a slip that the check must find.
 func TestCheckFinds(t *testing.T) {
 	a := header(t)
-	whole := read(t, "Activity/"+bindings)
+	whole := read(t, "Activity/"+caller)
 	for _, probe := range []struct{ name, old, new, want string }{
 		{"a method that is not there", "try node.resume()", "try node.wake()", "has no wake"},
 		{"a wrong label", "saver: saver", "powerSaver: saver", `wants ["" "charging" "saver"]`},
@@ -76,12 +76,12 @@ func TestHeaderIsReadWhole(t *testing.T) {
 func TestOneFileCallsTheBindings(t *testing.T) {
 	for _, path := range swiftFiles(t) {
 		ts := split(t, read(t, path))
-		if filepath.Base(path) == bindings {
+		if filepath.Base(path) == caller {
 			continue
 		}
 		for _, tok := range ts {
 			if strings.HasPrefix(tok.text, "P2P") {
-				t.Errorf("%s, line %d: %s belongs into %s", path, tok.line, tok.text, bindings)
+				t.Errorf("%s, line %d: %s belongs into %s", path, tok.line, tok.text, caller)
 			}
 		}
 	}
@@ -99,41 +99,27 @@ func TestSlipsAreFound(t *testing.T) {
 	}
 }
 
-// generated is what gobind makes of package mobile: its headers, by name.
-var generated = sync.OnceValues(func() (map[string]string, error) {
-	dir, err := os.MkdirTemp("", "gobind")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	cmd := exec.Command("go", "tool", "gobind", "-lang=objc", "-prefix=P2P", "-outdir="+dir, "./mobile")
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "GOGC=400") // what it reads stays until it ends
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gobind: %w\n%s", err, out)
-	}
-	files := make(map[string]string)
-	for _, name := range []string{"ref.h", "Universe.objc.h", "P2PMobile.objc.h"} {
-		text, err := os.ReadFile(filepath.Join(dir, "src", "gobind", name))
-		if err != nil {
-			return nil, err
-		}
-		files[name] = string(text)
-	}
-	return files, nil
-})
-
 func header(t *testing.T) *api {
 	t.Helper()
-	files, err := generated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := parseHeader(files["P2PMobile.objc.h"])
+	a, err := parseHeader(generated(t, "P2PMobile.objc.h"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// generated returns one of gobind's headers.
+func generated(t *testing.T, name string) string {
+	t.Helper()
+	files, err := bindings.Mobile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(files, "src/gobind/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func split(t *testing.T, text string) []token {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"p2pnode/learner"
+	"p2pnode/mobile/internal/bindings"
 	"p2pnode/node/datadir"
 )
 
@@ -69,7 +70,7 @@ func TestSampleMakesTheTasksFeatures(t *testing.T) {
 func TestSampleCallsTheBindings(t *testing.T) {
 	needs(t, "javac")
 	dir, classes := t.TempDir(), t.TempDir()
-	bindings(t, dir)
+	writeBindings(t, dir)
 	if err := writeContext(filepath.Join(dir, "java")); err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +82,8 @@ func TestSampleCallsTheBindings(t *testing.T) {
 
 func TestOneFileOfTheSampleCallsTheBindings(t *testing.T) {
 	for _, path := range sources(t, sampleSources) {
-		if got, want := strings.Contains(read(t, path), javaPackage), filepath.Base(path) == "P2PNode.java"; got != want {
-			t.Errorf("%s names %s: %t", path, javaPackage, got)
+		if got, want := strings.Contains(read(t, path), bindings.JavaPackage), filepath.Base(path) == "P2PNode.java"; got != want {
+			t.Errorf("%s names %s: %t", path, bindings.JavaPackage, got)
 		}
 	}
 }

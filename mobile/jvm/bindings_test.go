@@ -4,10 +4,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"p2pnode/mobile/internal/bindings"
 )
 
 func TestGobindCarriesEverything(t *testing.T) {
-	if _, err := generated(); err != nil {
+	if _, err := bindings.Mobile(); err != nil {
 		t.Error(err)
 	}
 }
@@ -22,7 +24,7 @@ func TestGobindRefuses(t *testing.T) {
 		{"broken", []string{"gobind", "Largest"}},
 	} {
 		t.Run(c.pkg, func(t *testing.T) {
-			err := gobind(moduleRoot(t), t.TempDir(), "java,objc,go", "./mobile/jvm/testdata/"+c.pkg)
+			err := bindings.Gobind(t.TempDir(), "java,objc,go", "p2pnode/mobile/jvm/testdata/"+c.pkg)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -41,7 +43,7 @@ func TestGobindRefuses(t *testing.T) {
 func TestJavaCompiles(t *testing.T) {
 	needs(t, "javac")
 	dir := t.TempDir()
-	bindings(t, dir)
+	writeBindings(t, dir)
 	if err := compileBindings(t, dir); err != nil {
 		t.Error(err)
 	}
@@ -51,7 +53,7 @@ func TestJavaCompiles(t *testing.T) {
 func TestJavacRefuses(t *testing.T) {
 	needs(t, "javac")
 	dir := t.TempDir()
-	if err := gobind(moduleRoot(t), dir, "java", "./mobile/jvm/testdata/clash"); err != nil {
+	if err := bindings.Gobind(dir, "java", "p2pnode/mobile/jvm/testdata/clash"); err != nil {
 		t.Fatal(err)
 	}
 	err := compileBindings(t, dir)

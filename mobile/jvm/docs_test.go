@@ -11,7 +11,7 @@ import (
 func TestDocsCompile(t *testing.T) {
 	needs(t, "javac")
 	dir := t.TempDir()
-	bindings(t, dir)
+	writeBindings(t, dir)
 	if err := writeContext(filepath.Join(dir, "java")); err != nil {
 		t.Fatal(err)
 	}

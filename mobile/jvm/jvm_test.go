@@ -41,7 +41,7 @@ func newMachine(t *testing.T) machine {
 	}
 	dir, classes := t.TempDir(), t.TempDir()
 	java := filepath.Join(dir, "java")
-	bindings(t, dir)
+	writeBindings(t, dir)
 	if err := writeContext(java); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ var declared = regexp.MustCompile(`(?m)^\tpublic (?:static |final )*native \S+ (
 // The harness would be no proof of what it never calls.
 func TestHarnessCallsEverything(t *testing.T) {
 	dir := t.TempDir()
-	bindings(t, dir)
+	writeBindings(t, dir)
 	harness := read(t, "harness/*.java")
 	for _, class := range []string{"Mobile", "Node", "Config", "Features"} {
 		text := read(t, filepath.Join(dir, "java/org/p2pnode/mobile", class+".java"))
