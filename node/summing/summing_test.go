@@ -868,15 +868,18 @@ func TestMemberThatOffersWithoutEnd(t *testing.T) {
 	if offer(0, gossip.MaxBlob) || offer(0, r.sum.LongestMessage()+1) || !offer(1, r.sum.LongestMessage()) {
 		t.Error("what is longer than a message is fetched, or the longest is not")
 	}
+	running := m.desk.known(r.sum.ID).member
+	fetching := func() int {
+		running.mu.Lock()
+		defer running.mu.Unlock()
+		return len(running.fetching)
+	}
+	require.Eventually(t, "what the liar sends is shorter, and not taken for the longest", func() bool { return fetching() == 0 })
 	for k := range 1000 {
 		offer(2+k, dripSize)
 	}
 	<-asked
-	running := m.desk.known(r.sum.ID).member
-	running.mu.Lock()
-	n := len(running.fetching)
-	running.mu.Unlock()
-	if n != fetchesEach {
+	if n := fetching(); n != fetchesEach {
 		t.Errorf("%d messages of a member are being fetched, expected %d", n, fetchesEach)
 	}
 	m.stopMember()
