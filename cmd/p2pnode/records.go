@@ -183,8 +183,9 @@ func deleteNumbers(ctx context.Context, owner api.Owner, numbers map[uint64]bool
 	return done, owner.Delete(ctx, slices.Sorted(maps.Keys(numbers)))
 }
 
-// maxRange bounds the numbers of one command.
-const maxRange = 1 << 20
+// mostNumbers bounds the numbers of one command, which are one request: its server has
+// memory for so many, however long they are.
+const mostNumbers = 200_000
 
 // parseNumbers reads numbers and ranges. Each number comes with whether it was
 // named by itself.
@@ -200,8 +201,8 @@ func parseNumbers(args []string) (map[uint64]bool, error) {
 		if err != nil || err2 != nil || from == 0 || to < from {
 			return nil, fmt.Errorf("%q is neither a number from 1 up nor a range like 17-20", a)
 		}
-		if to-from >= maxRange || len(numbers) >= maxRange {
-			return nil, fmt.Errorf("more than %d records at once; delete them in parts", maxRange)
+		if to-from >= uint64(mostNumbers-len(numbers)) {
+			return nil, fmt.Errorf("more than %d records at once; delete them in parts", mostNumbers)
 		}
 		for n := from; n <= to; n++ {
 			numbers[n] = numbers[n] || !isRange
