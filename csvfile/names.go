@@ -1,6 +1,7 @@
 package csvfile
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,12 +53,29 @@ func Lacking(header, missing []string, somebody string, wanted []string) error {
 	return fmt.Errorf("the header has no column %s; %s wants the columns %s, in any order: %s", strings.Join(parts, ", "), somebody, Enumerate(wanted, ","), advice)
 }
 
-// Enumerate joins names, of which it leaves out what would be too many to read.
+// Enumerate joins names as a header spells them, and leaves out what would be too many to read.
 func Enumerate(names []string, sign string) string {
 	if len(names) <= maxWanted {
-		return strings.Join(names, sign)
+		return joined(names, sign)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxWanted], sign), len(names)-maxWanted)
+	return fmt.Sprintf("%s and %d more", joined(names[:maxWanted], sign), len(names)-maxWanted)
+}
+
+// Header is the first line of a file with these columns and commas between its cells.
+func Header(columns []string) string { return joined(columns, ",") }
+
+// joined has quotation marks around a name that has the comma in it: without them a reader
+// sees two names.
+func joined(names []string, sign string) string {
+	var cell strings.Builder
+	w, cells := csv.NewWriter(&cell), make([]string, len(names))
+	for i, name := range names {
+		cell.Reset()
+		_ = w.Write([]string{name}) // a strings.Builder does not fail
+		w.Flush()
+		cells[i] = strings.TrimSuffix(cell.String(), "\n")
+	}
+	return strings.Join(cells, sign)
 }
 
 // separated returns the sign that a header has in place of a comma, if it is one name that

@@ -32,6 +32,21 @@ func TestLacking(t *testing.T) {
 	}
 }
 
+// Who copies the names that an error lists has a header that names the same columns.
+func TestNamesAsAHeader(t *testing.T) {
+	wanted := []string{"temp, °C", `"like" it`, "a", "größe"}
+	const line = `"temp, °C","""like"" it",a,größe`
+	if got := Header(wanted); got != line {
+		t.Errorf("header %s, want %s", got, line)
+	}
+	if err := Lacking([]string{"a"}, wanted[:2], "the task", wanted); err == nil || !strings.Contains(err.Error(), "wants the columns "+line+", in any order") {
+		t.Errorf("got %v", err)
+	}
+	if got := Enumerate(wanted, ", "); got != `"temp, °C", """like"" it", a, größe` {
+		t.Errorf("enumerated as %s", got)
+	}
+}
+
 // A table of many columns does not make a long error.
 func TestLackingMany(t *testing.T) {
 	var wanted []string

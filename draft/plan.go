@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"p2pnode/csvfile"
 )
 
 // Wishes are what the owner has said about the task.
@@ -101,7 +103,7 @@ func (w *Wishes) check(s *Survey) error {
 	slices.Sort(about)
 	for _, name := range about {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("there is no column %q; there are %s", name, someOf(names))
+			return fmt.Errorf("there is no column %q; there are %s", name, csvfile.Enumerate(names, ", "))
 		}
 	}
 	return nil

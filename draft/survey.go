@@ -53,11 +53,11 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 	}
 	switch {
 	case node != "" && s.Node < 0:
-		return nil, fmt.Errorf("there is no column %q; there are %s%s", node, someOf(columns), values)
+		return nil, fmt.Errorf("there is no column %q; there are %s%s", node, csvfile.Enumerate(columns, ", "), values)
 	case target != "" && target == cmp.Or(node, NodeColumn):
 		return nil, fmt.Errorf("column %q says whose record a line is, so it cannot be what is to be predicted", target)
 	case s.Target < 0 && target != "":
-		return nil, fmt.Errorf("there is no column %q; there are %s%s", target, someOf(columns), values)
+		return nil, fmt.Errorf("there is no column %q; there are %s%s", target, csvfile.Enumerate(columns, ", "), values)
 	case s.Target < 0 || len(columns) < 2 || len(columns) == 2 && s.Node >= 0:
 		return nil, fmt.Errorf("there are too few columns: what is to be predicted, and one at least to predict it from")
 	}
@@ -89,15 +89,6 @@ func (s *Survey) Nameless() bool {
 		}
 	}
 	return numbers == len(s.Columns)
-}
-
-// someOf lists names, the first ones of many.
-func someOf(names []string) string {
-	const shown = 30
-	if len(names) > shown {
-		return strings.Join(names[:shown], ", ") + " and others"
-	}
-	return strings.Join(names, ", ")
 }
 
 // Add takes in the row that begins in a line, with a cell for each column.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"p2pnode/csvfile"
 	"p2pnode/node/datadir"
 
 	"github.com/spf13/cobra"
@@ -325,7 +326,7 @@ func (s newSums) String() string {
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
 	dir := d.flag()
-	first := fmt.Sprintf("%s data import FILE.csv%s   (columns %s)", program("p2pnode"), dir, strings.Join(d.Columns, ","))
+	first := fmt.Sprintf("%s data import FILE.csv%s   (columns %s)", program("p2pnode"), dir, csvfile.Header(d.Columns))
 	second := program("p2pnode") + " run" + dir
 	if d.Sums != nil && d.Sums.Member { // most members have no records
 		first, second = second, first+", if you have records too"
