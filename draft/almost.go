@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"p2pnode/csvfile"
+	"p2pnode/learner"
 )
 
 // otherTime matches dates and times that people write and ISO 8601 does not allow:
@@ -25,6 +26,9 @@ func almost(cell string, comma rune) string {
 	thousands := strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "")
 	if comma == ',' {
 		thousands = strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "", ",", "")
+	}
+	if plain, grouped := learner.Ungrouped(bare); grouped {
+		bare = plain
 	}
 	if _, ok := number(csvfile.Number(comma, thousands.Replace(bare)), comma); ok && bare != "" {
 		return Number

@@ -3,6 +3,7 @@ package draft
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -31,6 +32,12 @@ type Column struct {
 	// faults counts what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
 	// known of these cells. firstFault is the line of the first.
 	faults, firstFault int
+
+	// pointed counts numbers with a point, and grouped those of them whose point may stand
+	// between thousands, in a file whose decimal sign may be the comma. firstGrouped is the
+	// first of them, with its line.
+	pointed, grouped int
+	firstGrouped     string
 
 	// numbers of cells that would be times or numbers if they were written in another
 	// way
@@ -92,6 +99,9 @@ func (c *Column) add(line int, cell string, comma rune) {
 	c.words += len(strings.Fields(cell))
 	if v, ok := number(cell, comma); ok {
 		c.addNumber(v)
+		if comma != ',' && strings.Contains(cell, ".") {
+			c.addPointed(line, cell)
+		}
 	} else {
 		c.addText(line, cell, comma)
 	}
@@ -111,6 +121,15 @@ func (c *Column) addNumber(v float64) {
 	c.Min, c.Max = min(c.Min, v), max(c.Max, v)
 	c.whole = c.whole && v == math.Trunc(v)
 	c.typical.add(v)
+}
+
+func (c *Column) addPointed(line int, cell string) {
+	c.pointed++
+	if plain, grouped := learner.Ungrouped(cell); grouped {
+		if c.grouped++; c.grouped == 1 {
+			c.firstGrouped = fmt.Sprintf("%s on line %d: if it means %s", cell, line, plain)
+		}
+	}
 }
 
 func (c *Column) addText(line int, cell string, comma rune) {

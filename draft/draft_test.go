@@ -122,6 +122,11 @@ func TestCellsWrittenOtherwise(t *testing.T) {
 			t.Errorf("%q is almost %q, want %q", cell, got, want)
 		}
 	}
+	for cell, want := range map[string]string{"1.955,77": Number, "-1.234.567": Number, "1.955,77 €": Number, "1.95,77": "", "1.955,7,7": "", "0.955,7": ""} {
+		if got := almost(cell, ';'); got != want {
+			t.Errorf("%q with semicolons is almost %q, want %q", cell, got, want)
+		}
+	}
 	c := column(t, "when", made(40, func(i int) string { return fmt.Sprintf("%d.%d.2024 8:%02d", 1+i%28, 1+i%12, i) })...)
 	if j := c.judge(); j.kind != LeftOut || !strings.Contains(j.why, "write them as 2024-03-01") {
 		t.Errorf("%+v", j)
@@ -316,6 +321,7 @@ func TestPlanErrors(t *testing.T) {
 		{"a,y\n1,\n2,?\n", "", Wishes{}, `"y" cannot be predicted: it is empty; name the column to predict with --target`},
 		{"a,y\n1,7\n2,7\n", "", Wishes{}, "all its cells are the same"},
 		{"a,y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d,word%d", i%3, i) }), "\n"), "", Wishes{}, "100 different texts"},
+		{"a;y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d;1.%03d,50", i%3, i) }), "\n"), "", Wishes{}, "marks between thousands: write plain numbers"},
 		{rows, "", Wishes{Ranges: map[string]Range{"c": {0, 1}}}, `no column "c"; there are a, b, y`},
 		{rows, "", Wishes{Kinds: map[string]string{"a": "colour"}}, "choose one of number, set"},
 		{rows, "", Wishes{Kinds: map[string]string{"y": "time"}}, "not time"},
@@ -544,6 +550,26 @@ func TestSpreadsheetErrors(t *testing.T) {
 }
 
 // Half of the values at one end of a range are far from its middle, which is the center.
+// A point between thousands is read as a decimal one where the comma separates no cells, which
+// is said, unless the column has other points.
+func TestPointsBetweenThousands(t *testing.T) {
+	for text, want := range map[string]string{
+		"rooms;rent\n" + strings.Repeat("1;850\n2;1.200\n3;999,50\n", 9):      "rent: a point is read as a decimal one, first in 1.200 on line 3: if it means 1200, take such points out",
+		"rent;rooms\n" + strings.Repeat("850;1\n1.200;2\n1.234;3\n", 9):       "if it means 1200",
+		"rooms;rent\n" + strings.Repeat("1;850\n2;1.200\n3;1.5\n", 9):         "",
+		"rooms;density\n" + strings.Repeat("1;1.025\n2;1.234\n3;2.001\n", 9):  "",
+		"rooms,rent\n" + strings.Repeat("1,850\n2,1.200\n3,999.50\n4,7\n", 9): "",
+		"rooms;length\n" + strings.Repeat("1;850\n2;0.200\n3;999,50\n", 9):    "",
+	} {
+		p, err := NewPlan(surveyed(t, text, "", ""), Wishes{})
+		require.NoError(t, err)
+		got := slices.DeleteFunc(p.Doubts(), func(doubt string) bool { return !strings.Contains(doubt, "point is read") })
+		if len(got) > 1 || !strings.Contains(strings.Join(got, ""), want) || want == "" && len(got) > 0 {
+			t.Errorf("%.40q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestSkewedTarget(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("x,y\n")

@@ -244,7 +244,7 @@ func (p *Plan) LeftOut() (lines []string) {
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u)} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
@@ -266,6 +266,15 @@ func (u *use) faulty() string {
 		return text + ", or they are learned from as texts"
 	}
 	return text
+}
+
+// thousands says that points which are read as decimal ones may stand between thousands: all
+// have three digits behind them, and other numbers of the column have no point.
+func (u *use) thousands() string {
+	if u.kind != Number || u.grouped == 0 || u.grouped < u.pointed || u.pointed == u.Numbers {
+		return ""
+	}
+	return fmt.Sprintf("a point is read as a decimal one, first in %s, take such points out", u.firstGrouped)
 }
 
 // offCenter says that what is usual of the target is far from the middle of its range,

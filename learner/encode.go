@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -150,13 +151,40 @@ func Blank(cell string) bool {
 func parseNumber(column, text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		point := strings.Replace(text, ",", ".", 1)
-		if _, err := strconv.ParseFloat(point, 64); err == nil && point != text {
-			return 0, badText(column, text, "is not a finite number; if the comma is a decimal one, write %s", point)
-		}
-		return 0, badText(column, text, "is not a finite number")
+		return 0, badText(column, text, "is not a finite number%s", numberAdvice(text))
 	}
 	return v, nil
+}
+
+// numberAdvice says how to write what may be a number with other signs.
+func numberAdvice(text string) (advice string) {
+	point := strings.Replace(text, ",", ".", 1)
+	if _, err := strconv.ParseFloat(point, 64); err == nil && point != text {
+		advice = "; if the comma is a decimal one, write " + point
+	}
+	if plain, grouped := Ungrouped(text); grouped {
+		advice += "; without the marks between thousands it is " + plain
+	}
+	return advice
+}
+
+// Numbers with points between thousands, and with commas.
+var (
+	pointGroups = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?$`)
+	commaGroups = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)
+)
+
+// Ungrouped returns a number without the points or commas between its thousands, and with a
+// decimal point: 1955.77 for 1.955,77 and for 1,955.77. It reports whether there are any;
+// that of 1.955 may as well be a decimal point.
+func Ungrouped(text string) (plain string, grouped bool) {
+	switch {
+	case pointGroups.MatchString(text):
+		return strings.ReplaceAll(strings.ReplaceAll(text, ".", ""), ",", "."), true
+	case commaGroups.MatchString(text):
+		return strings.ReplaceAll(text, ",", ""), true
+	}
+	return text, false
 }
 
 // ValueError says what is wrong with a value of the user's data. Its text contains the

@@ -32,8 +32,12 @@ func TestReadRows(t *testing.T) {
 		"out of range":  {"a,b,y\n7,0,99\n", 1, nil}, // clamped
 		"no number":     {"a,b,y\n1,0,2\n1,x,2\n", 1, []api.BadLine{{Line: 3, Reason: `column "b": "x" is not a finite number`}}},
 		"decimal comma": {"a,b,y\n1,\"0,5\",2\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `column "b": "0,5" is not a finite number; if the comma is a decimal one, write 0.5`}}},
-		"spreadsheet":   {"a,b,y\n1,#N/A,2\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `column "b": "#N/A" is not a finite number; a spreadsheet shows that for an error: mend the cell, or empty it`}}},
-		"not finite":    {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []api.BadLine{{Line: 3, Reason: `column "a": "Inf" is not a finite number`}, {Line: 4, Reason: `column "y" is empty, so there is nothing to learn from the row`}}},
+		"thousands": {"a,b,y\n1,0,\"1.955,77\"\n1,0,\"1,955\"\n1,0,2\n", 1, []api.BadLine{
+			{Line: 2, Reason: `column "y": "1.955,77" is not a finite number; without the marks between thousands it is 1955.77`},
+			{Line: 3, Reason: `column "y": "1,955" is not a finite number; if the comma is a decimal one, write 1.955; without the marks between thousands it is 1955`},
+		}},
+		"spreadsheet": {"a,b,y\n1,#N/A,2\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `column "b": "#N/A" is not a finite number; a spreadsheet shows that for an error: mend the cell, or empty it`}}},
+		"not finite":  {"a,b,y\nNaN,0,1\nInf,0,1\n1,0,\n", 1, []api.BadLine{{Line: 3, Reason: `column "a": "Inf" is not a finite number`}, {Line: 4, Reason: `column "y" is empty, so there is nothing to learn from the row`}}},
 		"short and long": {"a,b,y\n1,0\n1,0,2,3\n1,0,2\n", 1, []api.BadLine{{Line: 2, Reason: `2 of 3 cells: column "y" is the first without one`},
 			{Line: 3, Reason: "4 cells, but the header names 3 columns; quote cells that hold a comma"}}},
 		"semicolons": {"\ufeffa;note;b;y\r\n0,5;\"x;y\";0;-1,5\r\n1,5;;;2\r\n", 2, nil}, // an empty cell is unknown
