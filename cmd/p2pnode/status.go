@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -275,19 +276,30 @@ func gainLine(c *api.Comparison, s api.Status) string {
 }
 
 // nothingHeard reports whether there is nothing from which the personal model could learn.
-func nothingHeard(s api.Status) bool {
-	return s.Heard == 0 && (s.Sums == nil || s.Sums.Known == 0)
+func nothingHeard(s api.Status) bool { return s.Heard == 0 && (s.Sums == nil || !sumTold(s.Sums)) }
+
+// sumTold reports whether a private sum has told the model anything: one that goes in rounds does
+// after the last of them.
+func sumTold(s *api.Sums) bool {
+	return s.Known > 0 && slices.ContainsFunc(s.List, func(one api.Sum) bool {
+		over := one.State == api.SumHere || one.State == api.SumDead
+		return over && (one.Epoch > 1 || one.Round == uint64(one.Rounds))
+	})
 }
 
 // silence says from which nodes nothing has arrived.
 func silence(s api.Status) string {
-	switch {
-	case s.Sums == nil:
+	if s.Sums == nil {
 		return "no neighbour was heard yet"
-	case s.Privacy.SumsOnly:
-		return "no result of a private sum is here yet"
 	}
-	return "no neighbour was heard and no result of a private sum is here yet"
+	sums := "no result of a private sum is here yet"
+	if s.Sums.Known > 0 {
+		sums = "no private sum has ended its rounds yet"
+	}
+	if s.Privacy.SumsOnly {
+		return sums
+	}
+	return "no neighbour was heard and " + sums
 }
 
 // signed writes a change with four digits and a sign, and zero without one.

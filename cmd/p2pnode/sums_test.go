@@ -188,6 +188,12 @@ func TestSumTexts(t *testing.T) {
 	coming := func(state api.SumState, part api.SumPart) api.Sum {
 		return with(func(s *api.Sum) { s.State, s.Part, s.Signed, s.Voted = state, part, nil, nil })
 	}
+	inRound := func(epoch, round uint64) api.Status { // the last whose result is here, and the next
+		last := with(func(s *api.Sum) { s.Recipe, s.Epoch, s.Round, s.Rounds = "gradient", epoch, round, 16 })
+		next := last
+		next.Round, next.State = round%16+1, api.SumOpen
+		return api.Status{Sums: &api.Sums{SumCounts: api.SumCounts{Known: int(round)}, List: []api.Sum{last, next}}, Privacy: api.BudgetSummary{SumsOnly: true}}
+	}
 	known := api.Sums{Committee: four}
 	for _, c := range []textCase{
 		{
@@ -236,6 +242,9 @@ func TestSumTexts(t *testing.T) {
 		{others(api.Status{Sums: &api.Sums{}}), []string{"neighbours and private sums"}, "the"},
 		{gainLine(&api.Comparison{}, api.Status{Sums: &api.Sums{}}), []string{"no neighbour was heard and no result of a private sum is here yet"}, "0.0000"},
 		{gainLine(&api.Comparison{}, api.Status{Sums: &api.Sums{}, Privacy: api.BudgetSummary{SumsOnly: true}}), []string{"no result of a private sum is here yet"}, "neighbour"},
+		{gainLine(&api.Comparison{Gain: &learner.Interval{}}, inRound(1, 15)), []string{"no private sum has ended its rounds yet, so there is nothing"}, "0.0000"},
+		{gainLine(&api.Comparison{Gain: &learner.Interval{}}, inRound(1, 16)), []string{"private sums change the error by 0.0000"}, "rounds"},
+		{gainLine(&api.Comparison{Gain: &learner.Interval{}}, inRound(2, 3)), []string{"private sums change the error by 0.0000"}, "rounds"},
 		{gainLine(&api.Comparison{Verdict: "cannot tell", Gain: &learner.Interval{Mean: 1e-9, Low: -2e-9, High: 1e-9}}, api.Status{Heard: 1}), []string{"change the error by 0.0000 [0.0000, 0.0000]"}, "-0"},
 		{
 			budgetText(api.Budget{Person: []api.PersonBudget{{Epsilon: 1}}, Cohorts: []api.CohortBudget{{Cohort: 1, Records: 32, Sums: 1, Spent: 1}, {Cohort: 2, Records: 3}}, Sums: &api.SumsBudget{

@@ -64,13 +64,16 @@ export function others(status) {
 // aboutOneIn says how rare something is, in two digits as p2pnode budget does.
 export const aboutOneIn = (chance) => `about 1 of ${count(Number((1 / chance).toPrecision(2)))}`;
 
+// told says whether a private sum has told the model anything: one that goes in rounds does after the last of them.
+const told = (sums) => Boolean(sums?.known) && sums.sums.some((s) => ['here', 'dead'].includes(s.state) && (s.epoch > 1 || s.round === s.rounds));
+
 // verdict answers whether it helps.
 export function verdict(status) {
   const c = status.personal;
   if (!status.records) return { mood: 'none', answer: 'There is nothing to learn from yet', next: 'nothing' };
   if (status.withheld) return { mood: 'none', answer: 'That is not told here', next: 'withheld' };
   if (!c) return { mood: 'none', answer: status.held_out ? 'It is being measured for the first time' : 'There is nothing to measure on yet', next: 'measure' };
-  if (c.personal === c.alone && status.heard === 0 && !status.sums?.known) return { mood: 'open', answer: 'Cannot tell yet', next: 'silence' };
+  if (c.personal === c.alone && status.heard === 0 && !told(status.sums)) return { mood: 'open', answer: 'Cannot tell yet', next: 'silence' };
   switch (c.verdict) {
     case 'better': return { mood: 'good', answer: 'Yes, it helps' };
     case 'worse': return { mood: 'bad', answer: 'No, you are better off alone' };
