@@ -69,6 +69,27 @@ delta = 1.5
 	}
 }
 
+// What is no TOML is told with what to write instead.
+func TestUsualMistakesOfTOML(t *testing.T) {
+	for text, want := range map[string]string{
+		"\xef\xbb\xbfname = \"a\"\n":                   "without one",
+		"\xff\xfen\x00a\x00m\x00e\x00":                 "save it in the editor as UTF-8",
+		"mu = 1,5\n":                                   "decimal point, as 0.5",
+		"mu = -,5 # small\n":                           "decimal point, as 0.5",
+		"name = “heating”\n":                           `straight quotation marks, as "one"`,
+		"name = „heating“\n":                           `straight quotation marks, as "one"`,
+		"name = heating\n":                             `write quotation marks, as "one"`,
+		"normalise = yes\n":                            "yes is true",
+		"[features]\nname = 'a'\n[features]\nname='b'": "two brackets, [[features]]",
+		"name = \"a\nmu = 1\n":                         "",
+	} {
+		_, wrong, _ := CheckTask([]byte(text), 0, 0)
+		if len(wrong) != 1 || wrong[0].Line == 0 || !strings.Contains(wrong[0].Text, want) || want == "" && strings.Contains(wrong[0].Text, ";") {
+			t.Errorf("%q: %v, want %q", text, wrong, want)
+		}
+	}
+}
+
 // A key that is spelled wrong, or stands in the wrong table, is told its place.
 func TestUnknownKeysAreToldTheirPlace(t *testing.T) {
 	for key, want := range map[string]string{

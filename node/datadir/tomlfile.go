@@ -1,12 +1,14 @@
 package datadir
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -107,7 +109,7 @@ func (f *tomlFile) read(text []byte, into any) bool {
 	}
 	var tables map[string]any
 	if err := toml.Unmarshal(text, &tables); err != nil {
-		f.note(syntax(err))
+		f.note(syntax(text, err))
 		return false
 	}
 	f.fitTable("", tables, f.form.of)
@@ -123,14 +125,45 @@ func (f *tomlFile) read(text []byte, into any) bool {
 	return err == nil
 }
 
-// syntax says where a text stops being TOML.
-func syntax(err error) Finding {
+// syntax says where a text stops being TOML, and what to write instead.
+func syntax(text []byte, err error) Finding {
 	var wrong *toml.DecodeError
 	if !errors.As(err, &wrong) {
 		return Finding{Text: err.Error()}
 	}
 	line, _ := wrong.Position()
-	return Finding{Line: line, Text: strings.TrimPrefix(wrong.Error(), "toml: ")}
+	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(text, []byte(mark)) {
+			return Finding{Line: line, Text: "the file is not plain UTF-8, it begins with a byte order mark: save it in the editor as UTF-8 without one"}
+		}
+	}
+	says := strings.TrimPrefix(wrong.Error(), "toml: ")
+	if lines := bytes.Split(text, []byte("\n")); line > 0 && line <= len(lines) {
+		says += usualMistake(string(lines[line-1]))
+	}
+	return Finding{Line: line, Text: says}
+}
+
+// What people write who do not know TOML.
+var (
+	decimalComma = regexp.MustCompile(`=\s*[+-]?\d*,\d`)
+	bareWord     = regexp.MustCompile(`=\s*\pL`)
+	tableAgain   = regexp.MustCompile(`^\s*\[([^\[\]]+)\]`)
+)
+
+// usualMistake says what to write instead of a line that is no TOML.
+func usualMistake(line string) string {
+	switch {
+	case strings.ContainsAny(line, "“”„‟«»‘’"):
+		return `; around a text write straight quotation marks, as "one"`
+	case decimalComma.MatchString(line):
+		return "; numbers have a decimal point, as 0.5"
+	case bareWord.MatchString(line):
+		return `; around a text write quotation marks, as "one"; yes is true, and no is false`
+	case tableAgain.MatchString(line):
+		return "; of tables that may be several, as features, each begins with two brackets, [[features]]"
+	}
+	return ""
 }
 
 // fit reports whether a value fits a type. It takes what does not fit out of tables, and
