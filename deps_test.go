@@ -78,6 +78,8 @@ var imports = map[string][]string{
 	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "internal/flags", "internal/program", "node", "node/api", "node/dashboard", "node/datadir", "node/local", "node/logs", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "node/tokens", "rowfile"},
 	"p2pnode/cmd/testnet": {"internal/flags", "learner", "node/api", "node/datadir", "privacy", "testnet", "testnet/attack", "testnet/audit", "testnet/cases",
 		"testnet/page", "testnet/paper", "testnet/paper/crowd", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
+
+	"p2pnode/mobile/internal/bindings": {}, // for tests only: it is in nobody's list
 }
 
 // banned lists what a package must not depend on, directly or not, with the
