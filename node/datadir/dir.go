@@ -189,16 +189,24 @@ func ReadConfig(dir string, t *learner.Task, over ...Setting) (Config, error) {
 func configText(dir string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err != nil {
-		return nil, fmt.Errorf("node: read the configuration: %w; put it back from a copy, or make a new directory with p2pnode init and copy its %s", err, ConfigFile)
+		return nil, unread("configuration", err, "put it back from a copy, or make a new directory with p2pnode init and copy its "+ConfigFile)
 	}
 	return text, nil
+}
+
+// unread is the error of a file that cannot be read: lost is what to do if it is not there.
+func unread(what string, err error, lost string) error {
+	if errors.Is(err, fs.ErrPermission) {
+		lost = "the file must belong to the user who runs the node, which it does not after a command with sudo: give it back with chown"
+	}
+	return fmt.Errorf("node: read the %s: %w; %s", what, err, lost)
 }
 
 // ReadTask reads the task of a directory.
 func ReadTask(dir string) (*learner.Task, error) {
 	text, err := os.ReadFile(filepath.Join(dir, TaskFile))
 	if err != nil {
-		return nil, fmt.Errorf("node: read the task: %w; put it back from a copy, or from another node of the network: the file is the same everywhere", err)
+		return nil, unread("task", err, "put it back from a copy, or from another node of the network: the file is the same everywhere")
 	}
 	t, err := parseWhole(text)
 	if err != nil {

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -12,21 +13,47 @@ import (
 
 // Another user than the owner of a directory is told who can use it.
 func TestIdentityOfAnotherUser(t *testing.T) {
-	const nobody = 65534
 	path := filepath.Join(t.TempDir(), "identity.key")
 	_, err := NewIdentity(path)
 	require.NoError(t, err)
 
+	err = asNobody(func() error {
+		_, err := ReadIdentity(path)
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "only the user who owns the directory can use it") {
+		t.Errorf("another user is told %v", err)
+	}
+}
+
+// Who may not read a file of the directory is not told to put it back from a copy.
+func TestFileOfAnotherUser(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{ConfigFile, TaskFile} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	for _, read := range []func() error{
+		func() error { _, err := ReadConfig(dir, lineTask()); return err },
+		func() error { _, err := ReadTask(dir); return err },
+	} {
+		err := asNobody(read)
+		if err == nil || strings.Contains(err.Error(), "from a copy") || !strings.Contains(err.Error(), "give it back with chown") {
+			t.Errorf("another user is told %v", err)
+		}
+	}
+}
+
+// asNobody calls f with the rights of a user who owns nothing.
+func asNobody(f func() error) error {
+	const nobody = 65534
 	told := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlock it: the thread ends with the goroutine
 		err := syscall.Setfsuid(nobody)
 		if err == nil {
-			_, err = ReadIdentity(path)
+			err = f()
 		}
 		told <- err
 	}()
-	if err := <-told; err == nil || !strings.Contains(err.Error(), "only the user who owns the directory can use it") {
-		t.Errorf("another user is told %v", err)
-	}
+	return <-told
 }
