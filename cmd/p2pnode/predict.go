@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 
 	"github.com/spf13/cobra"
 )
@@ -44,7 +45,11 @@ meanwhile, later rows are of the newer model.`,
 			if file.name != "" {
 				return file.run(cmd, o)
 			}
-			row, err := parseRow(args)
+			var columns []string
+			if t, err := datadir.ReadTask(o.dir); err == nil { // else the node says what is wrong
+				columns = t.Columns()
+			}
+			row, err := parseRow(args, columns)
 			if err != nil {
 				return usageError{err, cmd}
 			}
@@ -95,11 +100,17 @@ func (f *predictFile) check(args []string) error {
 	return nil
 }
 
-// parseRow reads a row that is named column by column.
-func parseRow(args []string) (map[string]string, error) {
+// parseRow reads a row that is named column by column. The names of columns, and values, may
+// have equals signs in them.
+func parseRow(args, columns []string) (map[string]string, error) {
 	row := make(map[string]string, len(args))
 	for _, a := range args {
 		name, value, ok := strings.Cut(a, "=")
+		for _, column := range columns {
+			if said, its := strings.CutPrefix(a, column+"="); its && len(column) > len(name) {
+				name, value = column, said
+			}
+		}
 		if _, twice := row[name]; !ok || twice {
 			return nil, fmt.Errorf("write %q as COLUMN=VALUE, and name each column once", a)
 		}

@@ -144,10 +144,14 @@ func checkMembers(ids []string) error {
 func answers[T any](flag string, texts []string, parse func(string) (T, error)) (map[string]T, error) {
 	all := map[string]T{}
 	for _, text := range texts {
-		column, said, found := strings.Cut(text, "=")
-		if !found || column == "" {
+		at := strings.LastIndex(text, "=")
+		if flag == "--values" { // a value may have an equals sign in it, a range or a kind has none
+			at = strings.Index(text, "=")
+		}
+		if at <= 0 {
 			return nil, fmt.Errorf("%s %s: write the column, an equals sign and what it is to be", flag, text)
 		}
+		column, said := text[:at], text[at+1:]
 		answer, err := parse(said)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", flag, text, err)
