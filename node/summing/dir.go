@@ -141,46 +141,75 @@ func unframe(b []byte) ([]byte, error) {
 }
 
 // replay calls visit for the inputs of earlier runs, in order, and opens the journal for
-// more. A last frame that is incomplete was never acted on, and is cut off. Damage before
-// it is an error: it is unknown what the member has said, so it must be silent.
-func (d *directory) replay(visit func(sums.Input) error) error {
+// more. A last frame that is incomplete was never acted on, and is cut off; replay returns
+// how many bytes that was. Damage before it is an error: it is unknown what the member has
+// said, so it must be silent.
+func (d *directory) replay(visit func(sums.Input) error) (cut int, err error) {
 	f, err := os.OpenFile(d.name(journalName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d.journal = f
-	b, err := io.ReadAll(f)
+	rest, err := io.ReadAll(f)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	end := 0
-	for rest := b; len(rest) >= frameHeader; {
-		n := uint64(frameHeader) + uint64(binary.BigEndian.Uint32(rest))
-		if n > uint64(len(rest)) {
+	end := int64(0)
+	for len(rest) > 0 {
+		n, in, err := firstInput(rest)
+		if errors.Is(err, errTorn) {
 			break
-		}
-		content, err := unframe(rest[:n])
-		if err != nil && n == uint64(len(rest)) {
-			break
-		}
-		var in sums.Input
-		if err == nil {
-			in, err = sums.DecodeInput(content)
 		}
 		if err == nil {
 			err = visit(in)
 		}
 		if err != nil {
-			return fmt.Errorf("summing: the journal %s is damaged, so it is not known what this member has signed: delete the directory; it is then silent in that sum: %w", f.Name(), err)
+			return 0, fmt.Errorf("summing: the journal %s is damaged, so it is not known what this member has signed: delete the directory; it is then silent in that sum: %w", f.Name(), err)
 		}
 		rest = rest[n:]
-		end += int(n)
+		end += n
 	}
-	if err := f.Truncate(int64(end)); err != nil {
-		return err
+	if err := f.Truncate(end); err != nil {
+		return 0, err
 	}
-	_, err = f.Seek(int64(end), io.SeekStart)
-	return errors.Join(err, f.Sync(), durable.SyncDir(d.path))
+	_, err = f.Seek(end, io.SeekStart)
+	return len(rest), errors.Join(err, f.Sync(), durable.SyncDir(d.path))
+}
+
+// errTorn says that a journal ends in a frame that a crash has left incomplete.
+var errTorn = errors.New("summing: the last frame is incomplete")
+
+// firstInput decodes the first frame of the rest of a journal, and returns its length. If
+// that length is more than there is, or the frame ends there and is not sound, then either a
+// crash has torn the journal's end, or the length is damaged. It is damaged if a whole frame
+// follows. A file system that wrote later bytes before earlier ones would look the same, and
+// so would a message that holds a frame: the member is then silent in that sum, which is safe.
+func firstInput(rest []byte) (n int64, in sums.Input, err error) {
+	n, content, err := firstFrame(rest)
+	if err == nil {
+		in, err = sums.DecodeInput(content)
+		return n, in, err
+	}
+	if n < int64(len(rest)) {
+		return n, nil, err
+	}
+	for i := 1; i < len(rest); i++ {
+		if _, content, err := firstFrame(rest[i:]); err == nil && len(content) > 0 {
+			return 0, nil, errFrame
+		}
+	}
+	return 0, nil, errTorn
+}
+
+// firstFrame returns the content of the frame with which b begins. n is how long the frame
+// says that it is, which may be more than b has.
+func firstFrame(b []byte) (n int64, content []byte, err error) {
+	n = frameHeader
+	if len(b) >= frameHeader {
+		n += int64(binary.BigEndian.Uint32(b))
+	}
+	content, err = unframe(b[:min(n, int64(len(b)))])
+	return n, content, err
 }
 
 // append adds an input to the journal. Call sync to make it durable.

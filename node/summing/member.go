@@ -191,7 +191,7 @@ func (m *member) begin() error {
 	m.machine = sums.NewMember(m.part.sum, secrets, pledge)
 	var ends []sums.Output // the process may have died between writing the journal and the end
 	restarted := false
-	err = m.dir.replay(func(in sums.Input) error {
+	cut, err := m.dir.replay(func(in sums.Input) error {
 		restarted = true
 		out, err := m.machine.Step(in)
 		m.taken(in, err)
@@ -202,6 +202,9 @@ func (m *member) begin() error {
 	})
 	if err != nil {
 		return err
+	}
+	if cut > 0 {
+		m.desk.config.Logger.Warn("the journal of a private sum ended in something incomplete, as after a crash: it was cut off", "directory", m.dir.path, "bytes", cut)
 	}
 	for _, out := range ends {
 		if err := m.end(&out); err != nil {

@@ -614,7 +614,7 @@ func TestRestartedMemberAsks(t *testing.T) {
 		d, err := openDirectory(m.root, r.sum.ID)
 		require.NoError(t, err)
 		restarts := 0
-		err = d.replay(func(in sums.Input) error {
+		_, err = d.replay(func(in sums.Input) error {
 			switch in.(type) {
 			case sums.Restarted:
 				restarts++
@@ -704,7 +704,7 @@ func TestJournal(t *testing.T) {
 	require.NoError(t, err)
 	inputs := []sums.Input{sums.Closing{}, sums.Timeout{View: 3}, sums.Tick{}}
 	read := func() (got []sums.Input, err error) {
-		err = d.replay(func(in sums.Input) error {
+		_, err = d.replay(func(in sums.Input) error {
 			got = append(got, in)
 			return nil
 		})
@@ -731,11 +731,14 @@ func TestJournal(t *testing.T) {
 		}
 		require.NoError(t, d.journal.Close())
 	}
-	spoilt := bytes.Clone(whole)
-	spoilt[frameHeader] ^= 1
-	require.NoError(t, os.WriteFile(d.name(journalName), spoilt, 0o600))
-	if _, err := read(); err == nil {
-		t.Error("a journal that is damaged in the middle was replayed")
+	for bit := range 8 * last { // whatever it damages, its content or its length
+		spoilt := bytes.Clone(whole)
+		spoilt[bit/8] ^= 1 << (bit % 8)
+		require.NoError(t, os.WriteFile(d.name(journalName), spoilt, 0o600))
+		if got, err := read(); err == nil {
+			t.Errorf("a journal whose bit %d is damaged was replayed, %d inputs", bit, len(got))
+		}
+		require.NoError(t, d.journal.Close())
 	}
 }
 
