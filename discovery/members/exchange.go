@@ -57,7 +57,19 @@ func (s *spreader) exchange(stream network.Stream, mine *Signed) error {
 	if err := stream.SetDeadline(time.Now().Add(s.timeout)); err != nil {
 		return errors.Join(err, stream.Reset())
 	}
-	err := trade(stream, mine, s.take)
+	err := trade(stream, mine, func(from io.Reader, promised hello) error {
+		select {
+		case s.receiving <- struct{}{}:
+			defer func() { <-s.receiving }()
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		}
+		// The wait for a place is not held against the peer: others had the places.
+		if err := stream.SetReadDeadline(time.Now().Add(s.timeout)); err != nil {
+			return err
+		}
+		return s.take(from, promised)
+	})
 	if errors.Is(err, errLiar) {
 		s.suspect(stream.Conn().RemotePeer())
 		s.book.log.Warn("a peer's membership list is not believed", "peer", stream.Conn().RemotePeer(), "error", err)
@@ -94,12 +106,6 @@ func trade(stream io.ReadWriter, mine *Signed, take func(io.Reader, hello) error
 // take receives a list unless another peer has brought it meanwhile: after a change
 // all neighbours offer it at once.
 func (s *spreader) take(from io.Reader, promised hello) error {
-	select {
-	case s.receiving <- struct{}{}:
-		defer func() { <-s.receiving }()
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	}
 	if !promised.newer(helloOf(s.book.List())) {
 		return nil
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -133,6 +135,65 @@ func TestAttackersHoldNothingUp(t *testing.T) {
 	connect(t, b, a)
 	require.Eventually(t, "the list has come", func() bool { return version(a.book) == 2 })
 }
+
+// A member whose list has to wait until others have given back the places for receiving one
+// is believed, however long they take.
+func TestWaitForAPlaceIsNotHeldAgainstAPeer(t *testing.T) {
+	authority, trusted := newKey(t)
+	_, id := keys(t, 2)
+	mine, newer := sign(t, authority, 1, id...), sign(t, authority, 2, id...)
+	b := newBook(t, id[0], nil, trusted)
+	offer(t, mine, b)
+	synctest.Test(t, func(t *testing.T) {
+		s := &spreader{
+			book: b, ctx: t.Context(), receiving: make(chan struct{}, 1), timeout: exchangeTimeout,
+			distrusted: make(map[peer.ID]time.Time),
+		}
+		s.receiving <- struct{}{} // another member promises a list
+		here, there := net.Pipe()
+		go io.Copy(io.Discard, there)
+		go there.Write(promiseOf(newer))
+		ended := make(chan error, 1)
+		go func() { ended <- s.exchange(&piped{end: here, from: id[1]}, mine) }()
+		time.Sleep(2 * exchangeTimeout)
+		<-s.receiving
+		if err := <-ended; err != nil || b.List().Version != 2 {
+			t.Errorf("the list is version %d: %v", b.List().Version, err)
+		}
+		if len(s.distrusted) > 0 {
+			t.Error("the peer is distrusted")
+		}
+	})
+}
+
+// promiseOf is a hello of a list, and the list.
+func promiseOf(s *Signed) []byte {
+	out, _ := binary.Append(nil, binary.BigEndian, helloOf(s))
+	return append(binary.BigEndian.AppendUint32(out, uint32(len(s.Text))), s.Text...)
+}
+
+// piped is one end of a pipe as a stream of a peer.
+type piped struct {
+	network.Stream
+	end  net.Conn
+	from peer.ID
+}
+
+func (p *piped) Conn() network.Conn                { return remote{from: p.from} }
+func (p *piped) Read(b []byte) (int, error)        { return p.end.Read(b) }
+func (p *piped) Write(b []byte) (int, error)       { return p.end.Write(b) }
+func (p *piped) Close() error                      { return p.end.Close() }
+func (p *piped) Reset() error                      { return p.end.Close() }
+func (p *piped) SetDeadline(t time.Time) error     { return p.end.SetDeadline(t) }
+func (p *piped) SetReadDeadline(t time.Time) error { return p.end.SetReadDeadline(t) }
+
+// remote is a connection to a peer.
+type remote struct {
+	network.Conn
+	from peer.ID
+}
+
+func (r remote) RemotePeer() peer.ID { return r.from }
 
 // FuzzTrade plays the other end of an exchange.
 func FuzzTrade(f *testing.F) {
