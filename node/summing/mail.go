@@ -69,17 +69,24 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 	}
 	size := int64(s.EntrySize() + 8*s.Dimension)
 	turn := func() (func(), bool) { return m.turn(from) }
-	return m.get(gossip.BlobName(entry), size, from, turn, check, func(upload []byte) {
-		if err := m.dir.keep(entry, upload); err != nil {
-			m.desk.config.Logger.Error("an upload cannot be stored", "error", err)
-			return
-		}
-		m.post(in)
-	})
+	return m.get(gossip.BlobName(entry), size, from, turn, check, func(upload []byte) { m.arrived(entry, upload, in) })
+}
+
+// arrived stores an upload and tells the machine, which drops it if it does not accept it. It
+// waits until the machine can hear of it: otherwise nobody would drop it.
+func (m *member) arrived(entry sums.Digest, upload []byte, in sums.Arrived) {
+	if err := m.dir.keep(entry, upload); err != nil {
+		m.desk.config.Logger.Error("an upload cannot be stored", "error", err)
+		return
+	}
+	select {
+	case m.inbox <- in:
+	case <-m.ctx.Done():
+	}
 }
 
 // get fetches a blob in its turn, on a goroutine of its own, unless it is being fetched
-// already, and passes it to take. It reports whether a fetch has begun.
+// already, and passes it to take. Then the turn is over. It reports whether a fetch has begun.
 func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func() (func(), bool), check func([]byte) error, take func([]byte)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,9 +95,11 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func
 	}
 	m.fetching[name] = true
 	m.running.Go(func() {
-		content := m.load(name, size, from, turn, check)
-		if content != nil {
-			take(content)
+		if over, taken := turn(); taken {
+			if content := m.load(name, size, from, check); content != nil {
+				take(content)
+			}
+			over()
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -115,13 +124,8 @@ func (m *member) turn(from []peer.ID) (over func(), taken bool) {
 	}
 }
 
-// load waits for its turn and fetches a blob; it returns nil if nobody had it.
-func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, turn func() (func(), bool), check func([]byte) error) []byte {
-	over, taken := turn()
-	if !taken {
-		return nil
-	}
-	defer over()
+// load fetches a blob; it returns nil if nobody had it.
+func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check func([]byte) error) []byte {
 	ctx, cancel := context.WithTimeout(m.ctx, fetchTimeout)
 	defer cancel()
 	content, err := m.desk.gossip.Fetch(ctx, name, size, from, check)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
@@ -740,6 +741,29 @@ func TestJournal(t *testing.T) {
 		}
 		require.NoError(t, d.journal.Close())
 	}
+}
+
+// An upload that has come while the machine has too much to do waits for it: one that the
+// machine never heard of would stay on disk, and nobody would drop it.
+func TestUploadsWaitForTheMachine(t *testing.T) {
+	d, err := openDirectory(t.TempDir(), sums.Digest{1})
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		m := &member{dir: d, ctx: t.Context(), inbox: make(chan sums.Input, 1)}
+		m.post(sums.Tick{})
+		go m.arrived(sums.Digest{2}, []byte("upload"), sums.Arrived{Entry: []byte("entry")})
+		synctest.Wait()
+		<-m.inbox
+		synctest.Wait()
+		select {
+		case in := <-m.inbox:
+			if a, ok := in.(sums.Arrived); !ok || string(a.Entry) != "entry" {
+				t.Errorf("the machine hears %+v", in)
+			}
+		default:
+			t.Error("the machine never hears of the upload")
+		}
+	})
 }
 
 // Keys are made once, and are gone for good after the end.
