@@ -42,6 +42,7 @@ type Entrance struct {
 	strangers *crowd.Places[network.Conn]
 	streams   *crowd.Work
 	again     *crowd.Work // introductions after the first
+	backs     *crowd.Work // requests to be dialled back
 	read      *crowd.Work // bytes
 	shut      *shut
 	step      *doorstep
@@ -86,6 +87,12 @@ const (
 	// Connections from this machine are not counted.
 	knocksMore  = 64
 	knockWindow = 30 * time.Second
+	// dialBacks is how many requests to be dialled back (AutoNAT) strangers may make in each
+	// dialBackWindow before their networks must share. Libp2p answers 60 in a minute, whoever
+	// asks, so five identities would leave everybody else without an answer. Two windows have
+	// fewer than that together. An honest node asks another one once in two minutes.
+	dialBacks      = 24
+	dialBackWindow = time.Minute
 )
 
 // openings is how many streams strangers may open in each streamWindow before they must
@@ -101,6 +108,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
+		backs:           crowd.NewWork(dialBacks, dialBackWindow),
 		read:            crowd.NewWork(readMore+readEach*p.served, readWindow),
 		shut:            newShut(),
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
@@ -248,6 +256,19 @@ func (e *Entrance) opens(p peer.ID) bool {
 func (e *Entrance) hears(p peer.ID) bool {
 	h := e.host.Load()
 	return h == nil || e.takes(e.again, *h, p)
+}
+
+// dialsBack reports whether a peer is answered that asks to be dialled back. Few are, so that
+// somebody with many addresses would have all: whole networks share.
+func (e *Entrance) dialsBack(p peer.ID) bool {
+	h := e.host.Load()
+	if h == nil || e.wanted(p) {
+		return true
+	}
+	from := crowd.Widest(crowd.From((*h).Network(), p)).Addr()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.backs.Take(from, string(p), 1, time.Now())
 }
 
 // takes reports whether there is time for one more thing that a peer wants.

@@ -3,6 +3,7 @@ package netedge
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/protocol/autonatv2"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -246,5 +248,39 @@ func TestStreamsThatLastTakeNoPlaces(t *testing.T) {
 		if got := <-placed; got != want {
 			t.Errorf("%s: has a place: %v", name, got)
 		}
+	}
+}
+
+// Somebody who asks without end to be dialled back leaves enough of what libp2p answers in a
+// minute to others.
+func TestDialBacksAreShared(t *testing.T) {
+	node, _ := newGuarded(t, ordinary())
+	var answered atomic.Int64
+	node.SetStreamHandler(autonatv2.DialProtocol, func(s network.Stream) {
+		answered.Add(1)
+		s.Close()
+	})
+	asks := func(by host.Host) bool {
+		s, err := by.NewStream(t.Context(), node.ID(), autonatv2.DialProtocol)
+		if err != nil {
+			return false
+		}
+		defer s.Reset()
+		_, err = s.Read(make([]byte, 1))
+		return errors.Is(err, io.EOF)
+	}
+	greedy, honest := newCaller(t, "127.0.0.1"), newCaller(t, "127.0.0.2")
+	for _, c := range []host.Host{greedy, honest} {
+		require.NoError(t, mayConnect(t, c, node))
+	}
+	begun := time.Now()
+	for range 2 * dialBacks {
+		asks(greedy)
+	}
+	if most := dialBacks * (1 + int64(time.Since(begun)/dialBackWindow)); answered.Load() > most {
+		t.Errorf("%d of %d requests of one peer were answered, want at most %d", answered.Load(), 2*dialBacks, most)
+	}
+	if !asks(honest) {
+		t.Error("another one is not answered")
 	}
 }

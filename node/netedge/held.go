@@ -9,6 +9,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/protocol/autonatv2"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 
 	"p2pnode/internal/crowd"
@@ -26,7 +27,10 @@ const (
 	farewell = time.Second
 )
 
-var errOffers = errors.New("node: a peer offers many unknown protocols")
+var (
+	errOffers    = errors.New("node: a peer offers many unknown protocols")
+	errDialBacks = errors.New("node: strangers ask too often to be dialled back")
+)
 
 // offered is a stream that a peer has opened. It says what for, and may try several protocols
 // until this node knows one. One goroutine writes at a time.
@@ -72,6 +76,10 @@ func (s *incoming) SetProtocol(name protocol.ID) error {
 	if name == identify.IDPush && !s.entrance.hears(s.from) {
 		s.refused.BlockStream(s.from, network.DirInbound)
 		return errIntroduction
+	}
+	if name == autonatv2.DialProtocol && !s.entrance.dialsBack(s.from) {
+		s.refused.BlockStream(s.from, network.DirInbound)
+		return errDialBacks
 	}
 	if lasts(name) {
 		s.entrance.letGo(s)
