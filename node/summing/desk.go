@@ -68,6 +68,7 @@ type part struct {
 	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
 	member    *member                    // nil: no member runs here
 	dead      bool                       // the member here erased its keys when the sum had no result
+	told      map[peer.ID]time.Time      // when news of each member of the committee were taken in last
 	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first
 }
 
@@ -123,7 +124,7 @@ func (d *Desk) part(s *sums.Sum) (*part, error) {
 	}
 	p := &part{
 		sum: s, changed: make(chan struct{}, 1),
-		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte),
+		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte), told: make(map[peer.ID]time.Time),
 	}
 	for i, id := range s.Committee.Members {
 		who, err := PeerOf(id)
@@ -223,13 +224,27 @@ func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 }
 
 // onNews learns that a sum has news, for example a result, and makes everybody who waits
-// for the sum look again. It does not pass on news whose author is not in the committee.
+// for the sum look again. It does not pass on news whose author is not in the committee, nor
+// those that follow others of the author sooner than a device asks by itself: one member that
+// tells news without end would make all devices ask the whole committee without end. An honest
+// one tells twice, that the sum is open and that there is a result.
 func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	if len(b) != digestSize {
 		return false
 	}
 	p := d.known(sums.Digest(b))
 	if p == nil || !slices.Contains(p.peers, author) {
+		return false
+	}
+	now := time.Now()
+	p.mu.Lock()
+	last, again := p.told[author]
+	soon := again && now.Sub(last) < d.config.Retry
+	if !soon {
+		p.told[author] = now
+	}
+	p.mu.Unlock()
+	if soon {
 		return false
 	}
 	p.wake()

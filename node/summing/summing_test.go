@@ -532,6 +532,42 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// One member that tells news without end makes nobody ask without end, and the others are heard.
+func TestNewsWithoutEnd(t *testing.T) {
+	var keys []ed25519.PrivateKey
+	for range 4 {
+		keys = append(keys, newIdentity(t))
+	}
+	s := testSum(t, 3, keys)
+	synctest.Test(t, func(t *testing.T) {
+		desk := NewDesk(Config{Identity: newIdentity(t)})
+		p, err := desk.part(s)
+		require.NoError(t, err)
+		wakes := func(author peer.ID) bool {
+			passed, woken := desk.onNews(author, s.ID[:]), len(p.changed) > 0
+			if passed != woken {
+				t.Errorf("news are passed on: %v, and wake those who wait: %v", passed, woken)
+			}
+			if woken {
+				<-p.changed
+			}
+			return woken
+		}
+		for i := range 100 {
+			if wakes(p.peers[0]) != (i == 0) {
+				t.Errorf("news %d at the same time", i+1)
+			}
+		}
+		if !wakes(p.peers[1]) {
+			t.Error("the news of another member are lost")
+		}
+		time.Sleep(desk.config.Retry)
+		if !wakes(p.peers[0]) {
+			t.Error("later news are lost")
+		}
+	})
+}
+
 // Members that are stopped go on from their journals, devices from their ledgers: noise is
 // drawn once, each device pays once, and the sum is exact.
 func TestPrivateSumGoesOnAfterStops(t *testing.T) {
