@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/zeroconf/v2"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -30,15 +30,16 @@ const (
 	// maxHeard bounds the nodes that are known by name on the local network.
 	maxHeard = 4096
 	// answersFor is how long a question waits for answers, and for announcements
-	// of nodes that start at the same time. After 4 s the library asks again.
+	// of nodes that start at the same time.
 	answersFor = 3500 * time.Millisecond
+	// answersWait is how many answers wait at most until the one before was looked at.
+	answersWait = 256
 	// maxTXT is the longest text one TXT record carries (RFC 1035 section 3.3).
 	maxTXT = 255
 	// addrPrefix comes before each address in a TXT record, as the libp2p
 	// specification of mDNS wants it.
-	addrPrefix = "dnsaddr="
-	mdnsDomain = "local"
-	mdnsPort   = 4001 // a record needs one; the addresses have their own
+	addrPrefix  = "dnsaddr="
+	servicePort = 4001 // a record needs one; the addresses have their own
 )
 
 // lookAround announces this node on the local network and asks for others until
@@ -60,20 +61,18 @@ func lookAround(ctx context.Context, h host.Host, c Config) {
 		}
 		p.pause, said = 0, ""
 		l.ask(ctx, &p, changed)
-		l.server.Shutdown()
+		l.responder.close()
 	}
 }
 
 // local is this node's part in the local network while its interfaces and
 // addresses stay what they are.
 type local struct {
-	host    host.Host
-	config  Config
-	addrs   []multiaddr.Multiaddr // announced
-	ifaces  []net.Interface
-	traffic zeroconf.IPType
-	server  *zeroconf.Server
-	heard   map[peer.ID]bool // who has answered; touched by ask alone
+	host      host.Host
+	config    Config
+	addrs     []multiaddr.Multiaddr // announced
+	responder *responder
+	heard     map[peer.ID]bool // who has answered; touched by ask alone
 }
 
 func announceLocally(h host.Host, c Config) (*local, error) {
@@ -82,48 +81,42 @@ func announceLocally(h host.Host, c Config) (*local, error) {
 		return nil, err
 	}
 	l := &local{host: h, config: c, addrs: localAddrs(h.Addrs()), heard: make(map[peer.ID]bool)}
+	var usable []net.Interface
 	for _, i := range list {
-		if !i.Multicast || i.Index == 0 || len(i.Addrs) == 0 {
-			continue
-		}
-		l.ifaces = append(l.ifaces, net.Interface{Index: i.Index, Name: i.Name, Flags: net.FlagUp | net.FlagMulticast})
-		for _, ip := range i.Addrs {
-			if ip.Is4() {
-				l.traffic |= zeroconf.IPv4
-			} else {
-				l.traffic |= zeroconf.IPv6
-			}
+		if i.Multicast && i.Index != 0 && len(i.Addrs) > 0 {
+			usable = append(usable, net.Interface{Index: i.Index, Name: i.Name, Flags: net.FlagUp | net.FlagMulticast})
 		}
 	}
-	if len(l.ifaces) == 0 {
+	if len(usable) == 0 {
 		return nil, errors.New("discovery: no network interface is up and can do multicast")
 	}
 	if len(l.addrs) == 0 {
 		return nil, errors.New("discovery: the node has no address for the local network")
 	}
-	texts, ips := l.records()
+	texts, ip := l.records()
 	name := strings.ToLower(rand.Text()) // changes from run to run, so that nobody can track the node by it
-	l.server, err = zeroconf.RegisterProxy(name, serviceName(c.Network), mdnsDomain, mdnsPort, name, ips, texts, l.ifaces)
+	l.responder, err = newResponder(serviceName(c.Network), name, texts, ip, usable)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: announce this node on the local network: %w", err)
 	}
 	return l, nil
 }
 
-// records returns the TXT records, one for each address, and an IP address for the A and
-// AAAA records that every answer must have, though no node reads them.
-func (l *local) records() (texts, ips []string) {
+// records returns the texts of the TXT record, one for each address, and an IP address for the
+// A or AAAA record that every answer must have, though no node reads it.
+func (l *local) records() (texts []string, ip netip.Addr) {
 	for _, a := range l.addrs {
 		text := fmt.Sprintf("%s%s/p2p/%s", addrPrefix, a, l.host.ID())
 		if len(text) > maxTXT {
 			continue
 		}
 		texts = append(texts, text)
-		if ip, err := manet.ToIP(a); err == nil && len(ips) == 0 {
-			ips = append(ips, ip.String())
+		if own, err := manet.ToIP(a); err == nil && !ip.IsValid() {
+			ip, _ = netip.AddrFromSlice(own)
+			ip = ip.Unmap()
 		}
 	}
-	return texts, ips
+	return texts, ip
 }
 
 // ask looks for others until ctx ends, the interfaces have changed or the host
@@ -154,20 +147,17 @@ func (l *local) ask(ctx context.Context, p *pace, changed <-chan struct{}) {
 func (l *local) browse(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answersFor)
 	defer cancel()
-	answers := make(chan *zeroconf.ServiceEntry)
-	asked := make(chan error, 1)
-	go func() {
-		asked <- zeroconf.Browse(ctx, serviceName(l.config.Network), mdnsDomain, answers,
-			zeroconf.SelectIfaces(l.ifaces), zeroconf.SelectIPTraffic(l.traffic))
-	}()
+	answers := make(chan []string, answersWait)
+	if err := l.responder.ask(answers); err != nil {
+		return err
+	}
+	defer l.responder.ask(nil)
 	for {
 		select {
-		case a := <-answers: // nil for a moment at the end
-			if a != nil {
-				l.report(a.Text)
-			}
-		case err := <-asked:
-			return err
+		case texts := <-answers:
+			l.report(texts)
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
@@ -214,7 +204,7 @@ func localAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	return Bound(out)
 }
 
-// serviceName carries the network. A DNS label holds at most 63 characters.
+// serviceName carries the network. A label of DNS holds at most 63 characters.
 func serviceName(network string) string {
 	return "_p2pnode-" + network[:min(len(network), 32)] + "._udp"
 }

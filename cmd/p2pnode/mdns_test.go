@@ -15,11 +15,11 @@ import (
 )
 
 // Daemons on one local network that were told of nobody find each other.
-// P2PNODE_MDNS=30 starts that many, and counts their mDNS packets for five minutes.
+// P2PNODE_SEGMENT=30 starts that many, and counts their mDNS packets for five minutes.
 func TestLabLocalNetwork(t *testing.T) {
 	inNamespaces(t)
 	count, minutes := 12, 0
-	if text := os.Getenv("P2PNODE_MDNS"); text != "" {
+	if text := os.Getenv("P2PNODE_SEGMENT"); text != "" {
 		n, err := strconv.Atoi(text)
 		require.NoError(t, err)
 		count, minutes = n, 5
