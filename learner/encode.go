@@ -15,13 +15,14 @@ import (
 //
 // A feature becomes coordinates, using only public constants of the task:
 //   - a number is one coordinate: [Min, Max] is taken to [-1, 1], except that [0, 1] stays
-//     as it is, so that a column of yes and no is like a value of a set;
+//     as it is, so that a column of yes and no is like a value of a set. With Bends it is
+//     one for each of Min, the bends and Max: linear B-splines;
 //   - a set is one coordinate for each of Values, 1 where the cell names it and else 0;
 //   - a range is one coordinate for each interval between Edges, 1 for the one that holds
 //     the number;
 //   - a key has no coordinate: it becomes the record's Key;
-//   - an empty cell, see [Blank], gives only zeros: unknown, which for a number is the
-//     middle of its range.
+//   - an empty cell, see [Blank], gives only zeros: unknown, which for a number without
+//     bends is the middle of its range.
 //
 // The coordinates are scaled together, see [Task.Normalise] and [Task.UsualNorm], and
 // the task's [Map] and constant are appended.

@@ -1,19 +1,48 @@
 package learner
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // numberKind describes numbers. A number is one coordinate: [Min, Max] is taken to [-1,
 // 1], except that [0, 1] stays as it is, so that a column of yes and no is like a value
 // of a set. With Log, the same is done to its logarithm: log v if Min is above 0, and
 // log(1 + v) if Min is 0.
+//
+// With Bends, a number is a coordinate for each of Min, the bends and Max, its knots: 1 at
+// the knot, and falling in a straight line to 0 at the next knots on both sides (linear
+// B-splines). What a model makes of it then is straight between two knots.
 func numberKind() featureKind {
 	return featureKind{
 		name:    "number",
 		numeric: true,
-		square:  constantly(1. / 3), // the mean square of a uniform number in [-1, 1]
-		coded:   (*Feature).codedNumber,
+		width: func(f *Feature) int {
+			if len(f.Bends) == 0 {
+				return 1
+			}
+			return len(f.Bends) + 2
+		},
+		square: func(f *Feature) float64 {
+			if len(f.Bends) == 0 {
+				return 1. / 3 // the mean square of a uniform number in [-1, 1]
+			}
+			return 2. / 3 // and of its two coordinates between two knots
+		},
+		names: func(f *Feature) []string {
+			if len(f.Bends) == 0 {
+				return []string{f.Name}
+			}
+			var names []string
+			for _, knot := range f.knots() {
+				names = append(names, f.Name+"~"+numberText(knot))
+			}
+			return names
+		},
+		coded: (*Feature).codedNumber,
 		made: func(f *Feature) []string {
-			return numberTexts(0.7*f.Min+0.3*f.Max, f.Min, f.Max, 2*f.Max-f.Min, 2*f.Min-f.Max, 0.25*f.Min+0.75*f.Max)
+			made := numberTexts(0.7*f.Min+0.3*f.Max, f.Min, f.Max, 2*f.Max-f.Min, 2*f.Min-f.Max, 0.25*f.Min+0.75*f.Max)
+			return append(made, numberTexts(f.Bends...)...)
 		},
 		check: func(c *checker, key string, f *Feature) {
 			c.interval(key+".min", f.Min, f.Max)
@@ -21,11 +50,44 @@ func numberKind() featureKind {
 				c.check(f.Min >= 0, key+".log", "needs a min of 0 or more: there is no logarithm of what lies below")
 				c.check(f.logarithm(f.Min) < f.logarithm(f.Max), key+".max", "is so close to min that their logarithms are one number; leave log out")
 			}
+			c.bends(key+".bends", f)
 		},
 	}.ofNumber((*Feature).parseNumber, func(f *Feature, x []float64, v float64) ([]float64, Note, error) {
 		inside, note := clamp(v, f.Min, f.Max)
+		if len(f.Bends) > 0 {
+			return f.between(x, inside), note, nil
+		}
 		return append(x, f.unit(inside)), note, nil
 	})
+}
+
+// knots are where the straight pieces of a number with bends begin and end.
+func (f *Feature) knots() []float64 {
+	return slices.Concat([]float64{f.Min}, f.Bends, []float64{f.Max})
+}
+
+// between appends the coordinates of a number with bends.
+func (f *Feature) between(x []float64, v float64) []float64 {
+	knots, at := f.knots(), len(x)
+	x = unknown(x, len(knots))
+	i, found := slices.BinarySearch(knots, v)
+	if found {
+		x[at+i] = 1
+		return x
+	}
+	low, high := f.half(knots[i-1]), f.half(knots[i])
+	share := (f.half(v) - low) / (high - low)
+	x[at+i-1], x[at+i] = 1-share, share
+	return x
+}
+
+// half is half of the number or of its logarithm: the width of a very wide range overflows,
+// and half of it does not.
+func (f *Feature) half(v float64) float64 {
+	if f.Log {
+		return f.logarithm(v) / 2
+	}
+	return v / 2
 }
 
 func (f *Feature) parseNumber(text string) (float64, error) { return parseNumber(f.Name, text) }
@@ -66,7 +128,8 @@ func clamp(v, low, high float64) (float64, Note) {
 
 // codedNumber describes the coordinate: it is from + (g(v)/2 - half) times, with v in
 // [min, max] and g the function that log names: "log", "log1p" or none. Halves are used
-// because the width of a very wide range overflows.
+// because the width of a very wide range overflows. The coordinates of a number with bends
+// are those of g(v)/2 between the knots.
 func (f *Feature) codedNumber() CodedTable {
 	low, high, from, name := f.Min, f.Max, -1., ""
 	switch {
@@ -76,6 +139,13 @@ func (f *Feature) codedNumber() CodedTable {
 		name = "log1p"
 	case f.plain():
 		from = f.Min
+	}
+	if len(f.Bends) > 0 {
+		knots := f.knots()
+		for i, knot := range knots {
+			knots[i] = f.half(knot)
+		}
+		return CodedTable{"min": f.Min, "max": f.Max, "log": name, "knots": knots}
 	}
 	if f.Log {
 		low, high = f.logarithm(low), f.logarithm(high)

@@ -24,6 +24,7 @@ func TestKindsAreThoseOfPython(t *testing.T) {
 			Words, Letters []int
 			Seed           uint32
 			Min, Max       float64
+			Bends          []float64
 			Log            bool
 			Parts          []string
 			Offset         string `json:"utc_offset"`
@@ -40,7 +41,7 @@ func TestKindsAreThoseOfPython(t *testing.T) {
 	for _, c := range cases {
 		g := c.Feature
 		f := Feature{Name: "a", Kind: g.Kind, Buckets: g.Buckets, Words: g.Words, Letters: g.Letters, Seed: g.Seed,
-			Min: g.Min, Max: g.Max, Log: g.Log, Parts: g.Parts, UTCOffset: g.Offset, Length: g.Length, Scale: g.Scale}
+			Min: g.Min, Max: g.Max, Bends: g.Bends, Log: g.Log, Parts: g.Parts, UTCOffset: g.Offset, Length: g.Length, Scale: g.Scale}
 		x, _ := coordinatesOf(t, f, c.Cell)
 		wantClose(t, c.Cell, x, c.X, 1e-12)
 		if g.Kind == "text" && !slices.Equal(x, c.X) {

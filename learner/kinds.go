@@ -118,6 +118,7 @@ func (c *checker) kind(key string, f *Feature) {
 	c.belongs(f, key, "words", f.Words != nil, "text")
 	c.belongs(f, key, "letters", f.Letters != nil, "text")
 	c.belongs(f, key, "seed", f.Seed != 0, "text")
+	c.belongs(f, key, "bends", f.Bends != nil, "number")
 	c.belongs(f, key, "log", f.Log, "number")
 	c.belongs(f, key, "parts", f.Parts != nil, "time")
 	c.belongs(f, key, "utc_offset", f.UTCOffset != "", "time")

@@ -238,6 +238,10 @@ func TestKindsOfATask(t *testing.T) {
 		"log: belongs to the kind number":      func(f []Feature) { f[1].Log = true },
 		"log: needs a min of 0":                func(f []Feature) { f[0].Log, f[0].Min = true, -1 },
 		"max: is so close to min":              func(f []Feature) { f[0].Log, f[0].Min, f[0].Max = true, 1e15, 1e15+0.25 },
+		"bends: belongs to the kind number":    func(f []Feature) { f[1].Bends = []float64{1} },
+		"bends: must increase":                 func(f []Feature) { f[0].Bends = []float64{1, 0.5} },
+		"from above min":                       func(f []Feature) { f[0].Bends = []float64{0, 1} },
+		"to below max":                         func(f []Feature) { f[0].Bends = []float64{1, math.NaN()} },
 		"parts: belongs to the kind time":      func(f []Feature) { f[0].Parts = []string{"day"} },
 		"utc_offset: belongs to the kind time": func(f []Feature) { f[2].UTCOffset = "+01:00" },
 		"length: belongs to the kind vector":   func(f []Feature) { f[1].Length = 3 },
@@ -258,6 +262,36 @@ func TestKindsOfATask(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// Between two knots a number with bends is shared by their coordinates, beyond its ends it counts
+// as the nearest, and unknown it is zeros.
+func TestBends(t *testing.T) {
+	f := Feature{Name: "a", Kind: "number", Min: -1, Max: 4, Bends: []float64{0, 2}}
+	log := Feature{Name: "a", Kind: "number", Min: 1, Max: 10_000, Log: true, Bends: []float64{100}}
+	huge := Feature{Name: "a", Kind: "number", Min: -math.MaxFloat64, Max: math.MaxFloat64, Bends: []float64{0}}
+	for _, c := range []struct {
+		f    Feature
+		text string
+		want []float64
+		note Note
+	}{
+		{f, "-1", []float64{1, 0, 0, 0}, Taken}, {f, "-0.25", []float64{0.25, 0.75, 0, 0}, Taken}, {f, "0", []float64{0, 1, 0, 0}, Taken},
+		{f, "1.5", []float64{0, 0.25, 0.75, 0}, Taken}, {f, "4", []float64{0, 0, 0, 1}, Taken}, {f, "5", []float64{0, 0, 0, 1}, Clamped},
+		{f, "-7", []float64{1, 0, 0, 0}, Clamped}, {f, "?", []float64{0, 0, 0, 0}, Empty},
+		{log, "10", []float64{0.5, 0.5, 0}, Taken}, {log, "0", []float64{1, 0, 0}, Clamped},
+		{huge, "0", []float64{0, 1, 0}, Taken}, {huge, "8.98846567431158e307", []float64{0, 0.5, 0.5}, Taken},
+	} {
+		x, note := coordinatesOf(t, c.f, c.text)
+		for i := range x {
+			if math.Abs(x[i]-c.want[i]) > 1e-15 || note != c.note {
+				t.Fatalf("%q: %v %v, want %v %v", c.text, x, note, c.want, c.note)
+			}
+		}
+	}
+	if names := f.kind().names(&f); !slices.Equal(names, []string{"a~-1", "a~0", "a~2", "a~4"}) {
+		t.Errorf("%q", names)
 	}
 }
 

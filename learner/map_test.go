@@ -154,6 +154,31 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
+// A straight model gives a straightened row the score that the model with bends gives the row.
+func TestStraightModels(t *testing.T) {
+	task := Linear()
+	task.Features = []Feature{
+		{Name: "a", Kind: "number", Min: -3, Max: 9, Bends: []float64{0, 1}}, {Name: "b", Kind: "number", Max: 1, Bends: []float64{0.5}},
+		{Name: "c", Kind: "number", Max: 4}, {Name: "d", Kind: "number", Min: 1, Max: 100, Log: true, Bends: []float64{10}}, {Name: "e", Kind: "set", Values: []string{"x", "y"}},
+	}
+	task.Map = Map{Kind: "fourier", Features: 4, Width: 1}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		r, err := task.Encode(row("a", numberText(12*random.Float64()-3), "b", numberText(random.Float64()), "c", "1", "d", numberText(1+99*random.Float64()), "e", "y", "y", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := task.straightened(r.X)
+		theta := make([]float64, len(line))
+		for i := range theta {
+			theta[i] = random.NormFloat64()
+		}
+		if got, want := floats.Dot(task.bent(theta, len(theta)), r.X), floats.Dot(theta, line); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
+
 // Where a straight line is right a map costs little, alone and around a prior that has one.
 // Without the straight fits beside it, it costs three times as much here. The seeds are fixed.
 func TestMapCostsLittleWhereALineIsRight(t *testing.T) {

@@ -64,7 +64,7 @@ type search struct {
 
 	alone    []candidate // kappa = 0
 	together []candidate
-	straight *straight     // for a task with a map; nil: no such fits
+	straight *straight     // for a task with bends or a map; nil: no such fits
 	model    PersonalModel // mean of the fits so far, in the task's coordinates
 
 	outside func([]float64) []float64 // converts from the coordinates of the fits

@@ -56,7 +56,8 @@ type Task struct {
 // Feature describes one column of the user's data and how it becomes coordinates.
 type Feature struct {
 	Name string `toml:"name"`
-	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]), "set" (one 0/1
+	// Kind is "number" (one coordinate, [Min, Max] taken to [-1, 1]; with Bends one for each
+	// of them and of the ends), "set" (one 0/1
 	// coordinate for each of Values; the cell lists them with "|" between), "range" (a
 	// number; one 0/1 coordinate for each interval between Edges), "text" (Buckets
 	// coordinates, into which its words and their letters are hashed), "time" (a circle
@@ -80,6 +81,8 @@ type Feature struct {
 	Letters []int `toml:"letters,omitempty" json:",omitzero"`
 	// Seed is hashed before each of them, so that another task can have other buckets.
 	Seed uint32 `toml:"seed,omitempty" json:",omitzero"`
+	// Bends are where a model may bend along a number, between Min and Max.
+	Bends []float64 `toml:"bends,omitempty" json:",omitzero"`
 	// Log takes the logarithm of a number, instead of the number, to [-1, 1].
 	Log bool `toml:"log,omitempty" json:",omitzero"`
 	// Parts are the parts of a time, from "day", "week" and "year"; nil: all three.

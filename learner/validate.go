@@ -132,6 +132,19 @@ func (c *checker) edges(key string, edges []float64) {
 	}
 }
 
+// bends checks that a number's bends lie in their order between its ends, and apart enough to
+// tell numbers between them.
+func (c *checker) bends(key string, f *Feature) {
+	if len(f.Bends) == 0 {
+		return
+	}
+	apart := true
+	for i, knots := 0, f.knots(); i < len(knots)-1; i++ {
+		apart = apart && knots[i] < knots[i+1] && f.half(knots[i]) < f.half(knots[i+1])
+	}
+	c.check(apart, key, "must increase, from above min to below max")
+}
+
 func (c *checker) target(t *Task) {
 	c.name("target.name", t.Target.Name)
 	for i := range t.Features {

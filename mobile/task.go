@@ -22,6 +22,7 @@ type columnText struct {
 	Max    *float64  `json:"max,omitempty"`
 	Values []string  `json:"values,omitempty"`
 	Edges  []float64 `json:"edges,omitempty"`
+	Bends  []float64 `json:"bends,omitempty"`
 	Log    bool      `json:"log,omitempty"`
 	Parts  []string  `json:"parts,omitempty"`
 	At     int       `json:"at"`
@@ -43,7 +44,7 @@ func describeTask(t *learner.Task) taskText {
 	at := 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		c := columnText{Name: f.Name, Kind: f.Kind, Values: f.Values, Edges: f.Edges, Log: f.Log, Parts: f.Parts, At: at, Length: f.Inputs()}
+		c := columnText{Name: f.Name, Kind: f.Kind, Values: f.Values, Edges: f.Edges, Bends: f.Bends, Log: f.Log, Parts: f.Parts, At: at, Length: f.Inputs()}
 		if f.Kind == "number" {
 			c.Min, c.Max = &f.Min, &f.Max
 		}

@@ -369,3 +369,66 @@ func TestMapPays(t *testing.T) {
 		t.Errorf("straight, alone: error %.4f with a map, %.4f without", b, a)
 	}
 }
+
+// clocks are households whose file has the hour in a column of its own.
+func clocks(people int, r *rand.Rand) string {
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(households(people, r)), "\n") {
+		cells := strings.Split(line, ",")
+		if i == 0 {
+			b.WriteString("node,hour,weekday,outside,power\n")
+			continue
+		}
+		at, err := time.Parse("2006-01-02 15:04", cells[1])
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, "%s,%.2f,%.3s,%s,%s\n", cells[0], float64(at.Hour())+float64(at.Minute())/60, at.Weekday(), cells[2], cells[3])
+	}
+	return b.String()
+}
+
+// What numbers with bends bring where a straight line fails in each column by itself; the numbers
+// are those of docs/experiments.md.
+func TestBendsPay(t *testing.T) {
+	if os.Getenv("P2PNODE_PAPERS") != "yes" {
+		t.Skip("runs nightly: a quarter of a minute of processor time; set P2PNODE_PAPERS=yes")
+	}
+	const sign, number = "[target]\nname = \"y\"\n", "[target]\nname = \"y\"\nmin = -10.0\nmax = 10.0\n"
+	const day = "name = \"clocks\"\n[[features]]\nname = \"hour\"\nkind = \"number\"\nmax = 24.0\n%s" +
+		"[[features]]\nname = \"weekday\"\nkind = \"set\"\nvalues = [\"Mon\", \"Tue\", \"Wed\", \"Thu\", \"Fri\", \"Sat\", \"Sun\"]\n" +
+		"[[features]]\nname = \"outside\"\nkind = \"number\"\nmin = -30.0\nmax = 50.0\n%s" +
+		"[target]\nname = \"power\"\nmax = 12.0\ncenter = 1.0\n%s"
+	parsed := func(text string) *learner.Task {
+		task, err := datadir.ParseTask([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task
+	}
+	bends := func(task *learner.Task) *learner.Task {
+		text := fmt.Sprintf("name = %q\n[target]\nname = \"y\"\nmin = %v\nmax = %v\n", task.Name, task.Target.Min, task.Target.Max)
+		if task.Classifies() {
+			text = fmt.Sprintf("name = %q\n%s", task.Name, sign)
+		}
+		for i := range task.Features {
+			text += fmt.Sprintf("[[features]]\nname = %q\nkind = \"number\"\nmin = -1.0\nmax = 1.0\nbends = [-0.5, 0.0, 0.5]\n", task.Features[i].Name)
+		}
+		return parsed(text)
+	}
+	for _, c := range []struct {
+		name, csv  string
+		line, bent *learner.Task
+		most       float64 // error alone with bends, as a share of that without
+	}{
+		{"rings", rings(100, rand.New(rand.NewPCG(7, 7))), plainNumbers(t, sign, 2, ""), bends(plainNumbers(t, sign, 2, "")), 0.6},
+		{"straight", straight(100, rand.New(rand.NewPCG(7, 7))), plainNumbers(t, number, 7, ""), bends(plainNumbers(t, number, 7, "")), 1.5},
+		{"clocks", clocks(100, rand.New(rand.NewPCG(7, 7))), parsed(fmt.Sprintf(day, "", "", "")), parsed(fmt.Sprintf(day, "bends = [4.0, 8.0, 12.0, 16.0, 20.0]\n", "bends = [-10.0, 10.0, 30.0]\n", "")), 0.9},
+	} {
+		line, bent := cook(t, peopleOf(t, c.name, c.csv, c.line)), cook(t, peopleOf(t, c.name+" with bends", c.csv, c.bent))
+		if a, b := errorOf(line, Alone), errorOf(bent, Alone); !(b < c.most*a) {
+			t.Errorf("%s, alone: error %.4f with bends, %.4f without", c.name, b, a)
+		}
+	}
+	cook(t, peopleOf(t, "clocks with a map", clocks(100, rand.New(rand.NewPCG(7, 7))), parsed(fmt.Sprintf(day, "", "", "[map]\n"))))
+}

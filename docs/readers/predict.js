@@ -32,8 +32,8 @@ function coordinates(f, cell, texts) {
   if (!cell.match(allowed)) throw Error(`column "${f.name}": bad value "${cell}"`);
   if (f.kind === "text" || f.kind === "time") return { text, time }[f.kind](f, cell, texts);
   if (f.kind === "range") return Array.from({ length: f.width }, (_, i) => Number(i === f.edges.filter((edge) => edge <= cell).length));
-  const inside = Math.min(Math.max(cell, f.min), f.max);
-  return [f.from + ((f.log ? Math[f.log](inside) : inside) / 2 - f.half) * f.times];
+  const inside = Math.min(Math.max(cell, f.min), f.max), half = (f.log ? Math[f.log](inside) : inside) / 2, rise = (i) => (half - f.knots[i]) / (f.knots[i + 1] - f.knots[i]);
+  return f.knots?.map((_, i) => Math.max(0, Math.min(i ? rise(i - 1) : 1, 1 - (rise(i) || 0)))) ?? [f.from + (half - f.half) * f.times];
 }
 function encode(m, given) {
   const plain = (v) => (!Array.isArray(v) ? `${v ?? ""}` : typeof v[0] === "string" ? v.join("|") : `[${v}]`), end = m.constant ? [m.constant] : [];

@@ -29,8 +29,9 @@ def coordinates(f, cell, texts):
         return unit([float(n) for n in v], f["scale"])
     if not re.search(texts["number"], cell): raise ValueError(f"column {f['name']!r}: {cell!r} is not a number")
     if f["kind"] == "range": return [float(i == bisect.bisect_right(f["edges"], float(cell))) for i in range(f["width"])]
-    inside, bend = min(max(float(cell), f["min"]), f["max"]), getattr(math, f["log"]) if f["log"] else float
-    return [f["from"] + (bend(inside) / 2 - f["half"]) * f["times"]]
+    half = (getattr(math, f["log"]) if f["log"] else float)(min(max(float(cell), f["min"]), f["max"])) / 2
+    rise = [(half - a) / (b - a) for a, b in zip(f.get("knots", []), f.get("knots", [])[1:])]
+    return [max(0.0, min(up, 1 - down)) for up, down in zip([1.0] + rise, rise + [0.0])] if rise else [f["from"] + (half - f["half"]) * f["times"]]
 def dot(a, b): return sum(map(operator.mul, a, b))
 def encode(m, row):
     row = {name: "|".join(v) if v and isinstance(v, list) and isinstance(v[0], str) else v for name, v in row.items()}

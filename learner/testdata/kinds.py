@@ -90,8 +90,13 @@ def number(f, cell):
     if f.get("log"):
         log = math.log if low > 0 else math.log1p
         v, low, high = log(v), log(low), log(high)
-    elif high == 1 and low in (0, -1):
+    elif high == 1 and low in (0, -1) and "bends" not in f:
         return [v]
+    if "bends" in f:
+        knots = [low] + [log(b) if f.get("log") else b for b in f["bends"]] + [high]
+        i = max(k for k in range(len(knots) - 1) if knots[k] <= v)
+        u = (v - knots[i]) / (knots[i + 1] - knots[i])
+        return [0.0] * i + [1 - u, u] + [0.0] * (len(knots) - 2 - i)
     return [2 * ((v - low) / (high - low)) - 1]
 
 
@@ -129,6 +134,12 @@ cells = [
     ({"kind": "number", "min": 0.01, "max": 1e4, "log": True}, "37"),
     ({"kind": "number", "max": 5000.0, "log": True}, "120"),
     ({"kind": "number", "max": 5000.0, "log": True}, "1e9"),
+    ({"kind": "number", "max": 24.0, "bends": [4.0, 8.0, 16.0]}, "7.25"),
+    ({"kind": "number", "max": 1.0, "bends": [0.5]}, "0.5"),
+    ({"kind": "number", "min": -10.0, "max": 30.0, "bends": [0.0, 21.0]}, "-11"),
+    ({"kind": "number", "min": -10.0, "max": 30.0, "bends": [0.0, 21.0]}, "29.75"),
+    ({"kind": "number", "min": 0.01, "max": 1e4, "log": True, "bends": [1.0, 100.0]}, "37"),
+    ({"kind": "number", "max": 5000.0, "log": True, "bends": [120.0]}, "2"),
 ]
 
 with open("kinds.json", "w") as out:
