@@ -47,7 +47,7 @@ type Column struct {
 	whole    bool // all numbers are whole
 	counting bool // each number is one more than that of the row before
 	last     float64
-	typical  sample
+	typical  sample[float64]
 	distinct sketch
 	// values counts the different texts (for lists, their items); nil if there are too
 	// many to be a set.
@@ -68,7 +68,7 @@ const (
 func newColumn(name string) *Column {
 	return &Column{
 		Name: name, Min: math.Inf(1), Max: math.Inf(-1), whole: true, counting: true,
-		typical: newSample(), values: map[string]int{}, told: newTells(),
+		typical: newSample[float64](samples), values: map[string]int{}, told: newTells(),
 	}
 }
 

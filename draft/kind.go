@@ -168,7 +168,7 @@ func (c *Column) seconds() bool {
 // their range, so that their logarithms are more useful.
 func (c *Column) skewed() bool {
 	const lowest = 20
-	return c.Min >= 0 && c.typical.median()-c.Min < (c.Max-c.Min)/lowest
+	return c.Min >= 0 && median(c.typical.kept)-c.Min < (c.Max-c.Min)/lowest
 }
 
 // wordsOf returns the words of a column's name in small letters, at least one: those of

@@ -244,7 +244,7 @@ func (p *Plan) LeftOut() (lines []string) {
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u)} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u), p.bends(&u)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
@@ -285,7 +285,7 @@ func (p *Plan) offCenter(u *use) string {
 	if !u.target || u.kind != Number || !ranged || u.Numbers < enough {
 		return ""
 	}
-	center, usual := r.Low/2+r.High/2, u.typical.median()
+	center, usual := r.Low/2+r.High/2, median(u.typical.kept)
 	side := "below"
 	switch {
 	case usual > center+far*(r.High-r.Low):

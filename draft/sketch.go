@@ -46,32 +46,35 @@ func (s *sketch) count() int {
 	return int((hashes - 1) / (float64(s.least[hashes-1]) / math.MaxUint64))
 }
 
-// sample keeps some of the numbers of a column; each is equally likely to be kept
-// (Vitter 1985, algorithm R).
-type sample struct {
-	kept []float64
+// sample keeps some of what is added; each is equally likely to be kept (Vitter 1985,
+// algorithm R).
+type sample[T any] struct {
+	kept []T
+	most int
 	seen int
 	dice *rand.Rand
 }
 
-// samples is how many numbers a sample keeps.
+// samples is how many numbers are kept of a column.
 const samples = 256
 
-func newSample() sample { return sample{dice: rand.New(rand.NewPCG(1, samples))} }
+func newSample[T any](most int) sample[T] {
+	return sample[T]{most: most, dice: rand.New(rand.NewPCG(1, uint64(most)))}
+}
 
-func (s *sample) add(v float64) {
+func (s *sample[T]) add(v T) {
 	s.seen++
-	if len(s.kept) < samples {
+	if len(s.kept) < s.most {
 		s.kept = append(s.kept, v)
-	} else if i := s.dice.IntN(s.seen); i < samples {
+	} else if i := s.dice.IntN(s.seen); i < s.most {
 		s.kept[i] = v
 	}
 }
 
-// median is the median of the numbers kept; NaN without numbers.
-func (s *sample) median() float64 {
-	if len(s.kept) == 0 {
+// median is the median of the numbers; NaN without numbers.
+func median(numbers []float64) float64 {
+	if len(numbers) == 0 {
 		return math.NaN()
 	}
-	return slices.Sorted(slices.Values(s.kept))[len(s.kept)/2]
+	return slices.Sorted(slices.Values(numbers))[len(numbers)/2]
 }
