@@ -2,11 +2,12 @@ package draft
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"p2pnode/learner"
 )
 
 // point is a number and the target of its row: 1 or 0 for classes, for the first and all others.
@@ -26,22 +27,21 @@ func (p *Plan) bends(u *use) string {
 	if u.target || u.kind != Number || u.log || !ranged || r.Low >= r.High {
 		return ""
 	}
-	line, bent := explained(u.told.sample.kept, r)
-	if !worthBending(line, bent, len(u.told.sample.kept)) {
-		return ""
-	}
+	straight := learner.Feature{Name: u.Name, Kind: Number, Min: r.Low, Max: r.High}
+	bending := straight
 	var at []string
 	for k := range equalParts - 1 {
-		at = append(at, numberText(r.part(k+1)))
+		share := float64(k+1) / equalParts
+		bending.Bends = append(bending.Bends, r.Low*(1-share)+r.High*share)
+		at = append(at, numberText(bending.Bends[k]))
+	}
+	sample := u.told.sample.kept
+	line, bent := explained(sample, &straight), explained(sample, &bending)
+	if !worthBending(line, bent, len(sample)) {
+		return ""
 	}
 	return fmt.Sprintf("%s is no straight line of it, which explains %s of how rows differ; a line that bends explains %s: write bends = [%s] below its max, "+
 		"or where everybody may know that it bends", p.target().Name, percent(line), percent(bent), strings.Join(at, ", "))
-}
-
-// part is where a part of the range ends, of so many equal ones.
-func (r Range) part(k int) float64 {
-	share := float64(k) / equalParts
-	return r.Low*(1-share) + r.High*share
 }
 
 // worthBending reports whether a line with bends explains surely more of so many rows than a
@@ -53,47 +53,40 @@ func worthBending(line, bent float64, rows int) bool {
 	return rest > 20*weights && bent-line >= more && (bent-line)/(equalParts-1) > critical*(1-bent)/rest
 }
 
-// explained is which share of the variance of the targets a straight line explains, and one that
-// bends where the parts of a range end.
-func explained(sample []point, r Range) (line, bent float64) {
-	var x, y []float64
+// explained is which share of the variance of the targets the coordinates of a number explain; NaN
+// of targets that are all the same.
+func explained(sample []point, f *learner.Feature) float64 {
+	var rows []*mat.VecDense
+	var y []float64
 	for _, p := range sample {
-		x, y = append(x, min(max(p.x, r.Low), r.High)), append(y, p.y)
+		x, _, err := f.OfNumber(p.x)
+		if err != nil {
+			continue // no number is infinite here
+		}
+		rows, y = append(rows, mat.NewVecDense(len(x)+1, append(x, 1))), append(y, p.y)
 	}
-	if len(x) == 0 || stat.Variance(y, nil) == 0 || stat.Variance(x, nil) == 0 {
-		return 0, 0
+	if len(rows) == 0 {
+		return 0
 	}
-	line = math.Pow(stat.Correlation(x, y, nil), 2)
-	const knots = equalParts + 1
-	squares, products := mat.NewSymDense(knots, nil), mat.NewVecDense(knots, nil)
-	rows := make([]*mat.VecDense, len(x))
-	for i := range x {
-		rows[i] = mat.NewVecDense(knots, r.hats(x[i]))
-		squares.SymRankOne(squares, 1, rows[i])
-		products.AddScaledVec(products, y[i], rows[i])
+	width := rows[0].Len()
+	squares, products := mat.NewSymDense(width, nil), mat.NewVecDense(width, nil)
+	for i, x := range rows {
+		squares.SymRankOne(squares, 1, x)
+		products.AddScaledVec(products, y[i], x)
 	}
-	for k := range knots {
-		squares.SetSym(k, k, squares.At(k, k)+1e-6) // a knot that no number is near
+	for k := range width {
+		squares.SetSym(k, k, squares.At(k, k)+1e-6) // a coordinate that is 0 everywhere, or the sum of others
 	}
 	var factors mat.Cholesky
 	var weights mat.VecDense
 	if !factors.Factorize(squares) || factors.SolveVecTo(&weights, products) != nil {
-		return line, line
+		return 0
 	}
-	fitted := make([]float64, len(x))
-	for i := range fitted {
-		fitted[i] = mat.Dot(rows[i], &weights)
+	fitted := make([]float64, len(rows))
+	for i, x := range rows {
+		fitted[i] = mat.Dot(x, &weights)
 	}
-	return line, max(line, stat.RSquaredFrom(fitted, y, nil))
-}
-
-// hats are the coordinates of a number in the range that bends where its parts end.
-func (r Range) hats(x float64) []float64 {
-	hats := make([]float64, equalParts+1)
-	share := equalParts * (x/2 - r.Low/2) / (r.High/2 - r.Low/2)
-	k := min(int(share), equalParts-1)
-	hats[k], hats[k+1] = 1-(share-float64(k)), share-float64(k)
-	return hats
+	return stat.RSquaredFrom(fitted, y, nil)
 }
 
 // percent writes a share in whole percent.

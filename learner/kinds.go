@@ -64,6 +64,12 @@ func (f *Feature) width() int { return count(f.kind().width, f) }
 // [Task.EncodeVector].
 func (f *Feature) Inputs() int { return count(f.kind().inputs, f) }
 
+// OfNumber returns the coordinates of one number of a kind whose cells are numbers, before all
+// coordinates of a row are scaled together; NaN is an unknown one.
+func (f *Feature) OfNumber(v float64) ([]float64, Note, error) {
+	return f.kind().vector(f, nil, []float64{v})
+}
+
 // count returns the number that the kind gives, or 1 if it gives none.
 func count(of func(*Feature) int, f *Feature) int {
 	if of == nil {
