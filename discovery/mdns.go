@@ -148,10 +148,10 @@ func (l *local) browse(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answersFor)
 	defer cancel()
 	answers := make(chan []string, answersWait)
+	defer l.responder.ask(nil)
 	if err := l.responder.ask(answers); err != nil {
 		return err
 	}
-	defer l.responder.ask(nil)
 	for {
 		select {
 		case texts := <-answers:

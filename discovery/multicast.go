@@ -144,17 +144,22 @@ func (r *responder) say(ttl uint32) {
 }
 
 // send sends a packet to everybody. It fails if no group takes it.
-func (r *responder) send(m *dns.Msg) (err error) {
+func (r *responder) send(m *dns.Msg) error {
 	packet, err := m.Pack()
 	if err != nil {
 		return err
 	}
-	sent := false
-	for _, g := range r.groups {
-		failed := g.send(packet)
-		sent, err = sent || failed == nil, errors.Join(err, failed)
+	return some(r.groups, func(g *group) error { return g.send(packet) })
+}
+
+// some does something with each of a list. It fails if all fail.
+func some[T any](list []T, do func(T) error) (err error) {
+	done := false
+	for _, one := range list {
+		failed := do(one)
+		done, err = done || failed == nil, errors.Join(err, failed)
 	}
-	if sent {
+	if done {
 		return nil
 	}
 	return err
@@ -291,19 +296,14 @@ func join(socket *net.UDPConn, c multicaster, ip net.IP, interfaces []net.Interf
 		return nil, errors.Join(failed, socket.Close())
 	}
 	_ = c.SetMulticastLoopback(true) // for other nodes on this machine
-	send := func(packet []byte) (err error) {
-		sent := false
-		for _, i := range joined {
-			failed := c.SetMulticastInterface(&i)
-			if failed == nil {
-				_, failed = socket.WriteToUDP(packet, to)
+	send := func(packet []byte) error {
+		return some(joined, func(i net.Interface) error {
+			if err := c.SetMulticastInterface(&i); err != nil {
+				return err
 			}
-			sent, err = sent || failed == nil, errors.Join(err, failed)
-		}
-		if sent {
-			return nil
-		}
-		return err
+			_, err := socket.WriteToUDP(packet, to)
+			return err
+		})
 	}
 	receive := func(packet []byte) (int, netip.Addr, error) {
 		for {

@@ -249,13 +249,13 @@ func (e *Entrance) opens(p peer.ID) bool {
 	if h == nil || e.wanted(p) {
 		return true
 	}
-	return e.takes(e.streams, *h, p)
+	return e.takes(e.streams, crowd.From((*h).Network(), p), p)
 }
 
 // hears reports whether there is time for a peer that introduces itself once more.
 func (e *Entrance) hears(p peer.ID) bool {
 	h := e.host.Load()
-	return h == nil || e.takes(e.again, *h, p)
+	return h == nil || e.takes(e.again, crowd.From((*h).Network(), p), p)
 }
 
 // dialsBack reports whether a peer is answered that asks to be dialled back. Few are, so that
@@ -265,15 +265,11 @@ func (e *Entrance) dialsBack(p peer.ID) bool {
 	if h == nil || e.wanted(p) {
 		return true
 	}
-	from := crowd.Widest(crowd.From((*h).Network(), p)).Addr()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.backs.Take(from, string(p), 1, time.Now())
+	return e.takes(e.backs, crowd.Widest(crowd.From((*h).Network(), p)).Addr(), p)
 }
 
-// takes reports whether there is time for one more thing that a peer wants.
-func (e *Entrance) takes(w *crowd.Work, h host.Host, p peer.ID) bool {
-	from := crowd.From(h.Network(), p)
+// takes reports whether there is time for one more thing that a peer at an address wants.
+func (e *Entrance) takes(w *crowd.Work, from netip.Addr, p peer.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return w.Take(from, string(p), 1, time.Now())
