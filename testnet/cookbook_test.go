@@ -332,14 +332,20 @@ func tableRow(t *testing.T, name string) (numbers []float64) {
 	return numbers
 }
 
-// plainNumbers is a task of numbers in [-1, 1].
-func plainNumbers(t *testing.T, target string, columns int, table string) *learner.Task {
+// plainNumbers is a task of numbers in [-1, 1], each with these keys too.
+func plainNumbers(t *testing.T, target string, columns int, keys, table string) *learner.Task {
 	t.Helper()
 	text := "name = \"made up\"\n" + target
 	for i := range columns {
-		text += fmt.Sprintf("[[features]]\nname = \"x%d\"\nkind = \"number\"\nmin = -1.0\nmax = 1.0\n", i+1)
+		text += fmt.Sprintf("[[features]]\nname = \"x%d\"\nkind = \"number\"\nmin = -1.0\nmax = 1.0\n%s", i+1, keys)
 	}
-	task, err := datadir.ParseTask([]byte(text + table))
+	return parsed(t, text+table)
+}
+
+// parsed is a task's file.
+func parsed(t *testing.T, text string) *learner.Task {
+	t.Helper()
+	task, err := datadir.ParseTask([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,8 +360,8 @@ func TestMapPays(t *testing.T) {
 	}
 	const sign, number = "[target]\nname = \"y\"\n", "[target]\nname = \"y\"\nmin = -10.0\nmax = 10.0\n"
 	csv := rings(100, rand.New(rand.NewPCG(7, 7)))
-	line := cook(t, peopleOf(t, "rings", csv, plainNumbers(t, sign, 2, "")))
-	bent := cook(t, peopleOf(t, "rings with a map", csv, plainNumbers(t, sign, 2, "[map]\n")))
+	line := cook(t, peopleOf(t, "rings", csv, plainNumbers(t, sign, 2, "", "")))
+	bent := cook(t, peopleOf(t, "rings with a map", csv, plainNumbers(t, sign, 2, "", "[map]\n")))
 	if a, b := errorOf(line, Alone), errorOf(bent, Alone); !(b < 0.6*a) {
 		t.Errorf("rings, alone: error %.4f with a map, %.4f without", b, a)
 	}
@@ -363,8 +369,8 @@ func TestMapPays(t *testing.T) {
 		t.Errorf("rings, together within the budget: the error changes by %v", gain)
 	}
 	csv = straight(100, rand.New(rand.NewPCG(7, 7)))
-	line = cook(t, peopleOf(t, "straight", csv, plainNumbers(t, number, 7, "")))
-	bent = cook(t, peopleOf(t, "straight with a map", csv, plainNumbers(t, number, 7, "[map]\n")))
+	line = cook(t, peopleOf(t, "straight", csv, plainNumbers(t, number, 7, "", "")))
+	bent = cook(t, peopleOf(t, "straight with a map", csv, plainNumbers(t, number, 7, "", "[map]\n")))
 	if a, b := errorOf(line, Alone), errorOf(bent, Alone); !(b < 1.02*a) {
 		t.Errorf("straight, alone: error %.4f with a map, %.4f without", b, a)
 	}
@@ -395,40 +401,27 @@ func TestBendsPay(t *testing.T) {
 		t.Skip("runs nightly: a quarter of a minute of processor time; set P2PNODE_PAPERS=yes")
 	}
 	const sign, number = "[target]\nname = \"y\"\n", "[target]\nname = \"y\"\nmin = -10.0\nmax = 10.0\n"
-	const day = "name = \"clocks\"\n[[features]]\nname = \"hour\"\nkind = \"number\"\nmax = 24.0\n%s" +
-		"[[features]]\nname = \"weekday\"\nkind = \"set\"\nvalues = [\"Mon\", \"Tue\", \"Wed\", \"Thu\", \"Fri\", \"Sat\", \"Sun\"]\n" +
-		"[[features]]\nname = \"outside\"\nkind = \"number\"\nmin = -30.0\nmax = 50.0\n%s" +
-		"[target]\nname = \"power\"\nmax = 12.0\ncenter = 1.0\n%s"
-	parsed := func(text string) *learner.Task {
-		task, err := datadir.ParseTask([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return task
+	const parts = "bends = [-0.5, 0.0, 0.5]\n"
+	day := func(hour, outside, table string) *learner.Task {
+		return parsed(t, "name = \"clocks\"\n[[features]]\nname = \"hour\"\nkind = \"number\"\nmax = 24.0\n"+hour+
+			"[[features]]\nname = \"weekday\"\nkind = \"set\"\nvalues = [\"Mon\", \"Tue\", \"Wed\", \"Thu\", \"Fri\", \"Sat\", \"Sun\"]\n"+
+			"[[features]]\nname = \"outside\"\nkind = \"number\"\nmin = -30.0\nmax = 50.0\n"+outside+
+			"[target]\nname = \"power\"\nmax = 12.0\ncenter = 1.0\n"+table)
 	}
-	bends := func(task *learner.Task) *learner.Task {
-		text := fmt.Sprintf("name = %q\n[target]\nname = \"y\"\nmin = %v\nmax = %v\n", task.Name, task.Target.Min, task.Target.Max)
-		if task.Classifies() {
-			text = fmt.Sprintf("name = %q\n%s", task.Name, sign)
-		}
-		for i := range task.Features {
-			text += fmt.Sprintf("[[features]]\nname = %q\nkind = \"number\"\nmin = -1.0\nmax = 1.0\nbends = [-0.5, 0.0, 0.5]\n", task.Features[i].Name)
-		}
-		return parsed(text)
-	}
+	source := func() *rand.Rand { return rand.New(rand.NewPCG(7, 7)) }
 	for _, c := range []struct {
 		name, csv  string
 		line, bent *learner.Task
 		most       float64 // error alone with bends, as a share of that without
 	}{
-		{"rings", rings(100, rand.New(rand.NewPCG(7, 7))), plainNumbers(t, sign, 2, ""), bends(plainNumbers(t, sign, 2, "")), 0.6},
-		{"straight", straight(100, rand.New(rand.NewPCG(7, 7))), plainNumbers(t, number, 7, ""), bends(plainNumbers(t, number, 7, "")), 1.5},
-		{"clocks", clocks(100, rand.New(rand.NewPCG(7, 7))), parsed(fmt.Sprintf(day, "", "", "")), parsed(fmt.Sprintf(day, "bends = [4.0, 8.0, 12.0, 16.0, 20.0]\n", "bends = [-10.0, 10.0, 30.0]\n", "")), 0.9},
+		{"rings", rings(100, source()), plainNumbers(t, sign, 2, "", ""), plainNumbers(t, sign, 2, parts, ""), 0.6},
+		{"straight", straight(100, source()), plainNumbers(t, number, 7, "", ""), plainNumbers(t, number, 7, parts, ""), 1.5},
+		{"clocks", clocks(100, source()), day("", "", ""), day("bends = [4.0, 8.0, 12.0, 16.0, 20.0]\n", "bends = [-10.0, 10.0, 30.0]\n", ""), 0.9},
 	} {
 		line, bent := cook(t, peopleOf(t, c.name, c.csv, c.line)), cook(t, peopleOf(t, c.name+" with bends", c.csv, c.bent))
 		if a, b := errorOf(line, Alone), errorOf(bent, Alone); !(b < c.most*a) {
 			t.Errorf("%s, alone: error %.4f with bends, %.4f without", c.name, b, a)
 		}
 	}
-	cook(t, peopleOf(t, "clocks with a map", clocks(100, rand.New(rand.NewPCG(7, 7))), parsed(fmt.Sprintf(day, "", "", "[map]\n"))))
+	cook(t, peopleOf(t, "clocks with a map", clocks(100, source()), day("", "", "[map]\n")))
 }
