@@ -68,7 +68,7 @@ type part struct {
 	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
 	member    *member                    // nil: no member runs here
 	dead      bool                       // the member here erased its keys when the sum had no result
-	told      map[peer.ID]time.Time      // when news of each member of the committee were taken in last
+	told      map[peer.ID]time.Time      // when news of each member of the committee made others look last, or will
 	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first
 }
 
@@ -224,10 +224,10 @@ func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 }
 
 // onNews learns that a sum has news, for example a result, and makes everybody who waits
-// for the sum look again. It does not pass on news whose author is not in the committee, nor
-// those that follow others of the author sooner than a device asks by itself: one member that
-// tells news without end would make all devices ask the whole committee without end. An honest
-// one tells twice, that the sum is open and that there is a result.
+// for the sum look again. It does not pass on news whose author is not in the committee. Those
+// that follow others of the author sooner than a device asks by itself make nobody look before
+// that time, and of them only the first are passed on: one member that tells news without end
+// would make all devices ask the whole committee without end.
 func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	if len(b) != digestSize {
 		return false
@@ -238,16 +238,19 @@ func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	}
 	now := time.Now()
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	last, again := p.told[author]
-	soon := again && now.Sub(last) < d.config.Retry
-	if !soon {
+	next := last.Add(d.config.Retry)
+	switch {
+	case !again || !now.Before(next):
 		p.told[author] = now
-	}
-	p.mu.Unlock()
-	if soon {
+		p.wake()
+	case now.Before(last): // everybody will look anyway
 		return false
+	default:
+		p.told[author] = next
+		time.AfterFunc(next.Sub(now), p.wake)
 	}
-	p.wake()
 	return true
 }
 
