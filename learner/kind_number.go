@@ -39,7 +39,8 @@ func numberKind() featureKind {
 			}
 			return names
 		},
-		coded: (*Feature).codedNumber,
+		straight: (*Feature).line,
+		coded:    (*Feature).codedNumber,
 		made: func(f *Feature) []string {
 			made := numberTexts(0.7*f.Min+0.3*f.Max, f.Min, f.Max, 2*f.Max-f.Min, 2*f.Min-f.Max, 0.25*f.Min+0.75*f.Max)
 			return append(made, numberTexts(f.Bends...)...)
@@ -59,6 +60,21 @@ func numberKind() featureKind {
 		}
 		return append(x, f.unit(inside)), note, nil
 	})
+}
+
+// line is a number without its bends; its coordinate at the knots are the weights, see
+// [featureKind].
+func (f *Feature) line() (line Feature, weights [][]float64) {
+	line = *f
+	if len(f.Bends) == 0 {
+		return line, nil
+	}
+	line.Bends = nil
+	units := f.knots()
+	for i, knot := range units {
+		units[i] = f.unit(knot)
+	}
+	return line, [][]float64{units}
 }
 
 // knots are where the straight pieces of a number with bends begin and end.

@@ -9,26 +9,45 @@ import (
 	"time"
 )
 
-// timeKind describes times. A time is a circle, two coordinates, for each of Parts: the
-// sine and the cosine of the share that has passed of the day, of the week from Monday
-// on, or of the year, on clocks that are UTCOffset ahead of UTC. So midnight is next to
-// the minute before, and December next to January. Zones with summer time are not
-// supported: their rules change, and a phone would need all of them.
+// timeKind describes times. A time is looked at in each of Parts, on clocks that are UTCOffset
+// ahead of UTC: as the share that has passed of the day, of the week from Monday on, or of the
+// year. As "day", "week" or "year" it is a circle, two coordinates: the sine and the cosine of
+// the share. So midnight is next to the minute before, and December next to January. As "hours"
+// the day has eight knots, in the middles of eight equal spans, and each is a coordinate: 1 at the
+// knot, and falling in a straight line to 0 at the knots beside it, the last of which is beside
+// the first. Zones with summer time are not supported: their rules change, and a phone would
+// need all of them.
 func timeKind() featureKind {
 	return featureKind{
-		name:   "time",
-		width:  func(f *Feature) int { return 2 * len(f.parts()) },
-		square: func(f *Feature) float64 { return float64(len(f.parts())) },
+		name:  "time",
+		width: (*Feature).turnWidth,
+		square: func(f *Feature) float64 {
+			square := 0.
+			for _, part := range f.parts() {
+				square += part.square()
+			}
+			return square
+		},
 		names: func(f *Feature) []string {
 			var names []string
 			for _, part := range f.parts() {
-				names = append(names, f.Name+"."+part+".sin", f.Name+"."+part+".cos")
+				if part.knots == 0 {
+					names = append(names, f.Name+"."+part.name+".sin", f.Name+"."+part.name+".cos")
+				}
+				for k := range part.knots {
+					names = append(names, fmt.Sprintf("%s.%s[%d]", f.Name, part.name, k))
+				}
 			}
 			return names
 		},
+		straight: (*Feature).circles,
 		coded: func(f *Feature) CodedTable {
 			seconds, _ := parseOffset(f.UTCOffset) // the task was checked
-			return CodedTable{"parts": f.parts(), "utc_offset": seconds}
+			var names []string
+			for _, part := range f.parts() {
+				names = append(names, part.name)
+			}
+			return CodedTable{"parts": names, "utc_offset": seconds}
 		},
 		made: constantly([]string{
 			"2026-03-01T08:30:00+01:00", "2024-12-31 23:59:59.75", "1969-07-20", "2000-02-29T05:06", "1e9", "1700000000123", "2023-06-30 12:00:00Z", "-86400.5",
@@ -40,9 +59,13 @@ func timeKind() featureKind {
 			return strconv.FormatFloat(raw[0], 'f', -1, 64)
 		},
 		check: func(c *checker, key string, f *Feature) {
-			c.check(f.Parts == nil || len(f.Parts) > 0, key+".parts", "must list some of %s; leave it out for all", strings.Join(timeParts, ", "))
+			names := make([]string, len(timeParts))
+			for i, part := range timeParts {
+				names[i] = part.name
+			}
+			c.check(f.Parts == nil || len(f.Parts) > 0, key+".parts", "must list some of %s; leave it out for the first three", strings.Join(names, ", "))
 			for i, part := range f.Parts {
-				c.oneOf(key+".parts", part, timeParts...)
+				c.oneOf(key+".parts", part, names...)
 				c.check(!slices.Contains(f.Parts[:i], part), key+".parts", "must be unique, %q is there twice", part)
 			}
 			_, err := parseOffset(f.UTCOffset)
@@ -51,14 +74,91 @@ func timeKind() featureKind {
 	}.ofNumber((*Feature).parseTime, (*Feature).encodeTime)
 }
 
-// timeParts are the allowed Parts. A feature without Parts has all of them.
-var timeParts = []string{"day", "week", "year"}
+// timePart is one of the allowed Parts.
+type timePart struct {
+	name  string
+	turn  string // what comes around: the name of its circle
+	knots int    // where it bends; 0: it is the circle
+}
 
-func (f *Feature) parts() []string {
+var timeParts = []timePart{
+	{"day", "day", 0}, {"week", "week", 0}, {"year", "year", 0}, {"hours", "day", 8},
+}
+
+// parts are those of the feature. A feature without Parts has the circles.
+func (f *Feature) parts() []timePart {
 	if len(f.Parts) == 0 {
-		return timeParts
+		return timeParts[:3]
 	}
-	return f.Parts
+	var parts []timePart
+	for _, name := range f.Parts {
+		if i := slices.IndexFunc(timeParts, func(p timePart) bool { return p.name == name }); i >= 0 {
+			parts = append(parts, timeParts[i])
+		}
+	}
+	return parts
+}
+
+// turnWidth is how many coordinates the parts have.
+func (f *Feature) turnWidth() (width int) {
+	for _, part := range f.parts() {
+		width += part.width()
+	}
+	return width
+}
+
+func (p timePart) width() int {
+	if p.knots == 0 {
+		return 2
+	}
+	return p.knots
+}
+
+func (p timePart) square() float64 {
+	if p.knots == 0 {
+		return 1
+	}
+	return 2. / 3 // as of a number with bends
+}
+
+// put appends the coordinates of a share of the turn.
+func (p timePart) put(x []float64, share float64) []float64 {
+	if p.knots == 0 {
+		sin, cos := math.Sincos(2 * math.Pi * share)
+		return append(x, sin, cos)
+	}
+	at := share*float64(p.knots) - 0.5 // in knots after the first
+	below := math.Floor(at)
+	from := len(x)
+	x = unknown(x, p.knots)
+	x[from+(int(below)+p.knots)%p.knots] = 1 - (at - below)
+	x[from+(int(below)+1)%p.knots] = at - below
+	return x
+}
+
+// circles is the feature with circles where it has knots; what they are at the knots are the
+// weights, see [featureKind].
+func (f *Feature) circles() (line Feature, weights [][]float64) {
+	line = *f
+	line.Parts = nil
+	width, from, bends := f.turnWidth(), 0, false
+	for _, part := range f.parts() {
+		line.Parts = append(line.Parts, part.turn)
+		sin, cos := make([]float64, width), make([]float64, width)
+		for k := range part.knots {
+			sin[from+k], cos[from+k] = math.Sincos(2 * math.Pi * (float64(k) + 0.5) / float64(part.knots))
+			bends = true
+		}
+		if part.knots == 0 {
+			sin[from], cos[from+1] = 1, 1
+		}
+		weights = append(weights, sin, cos)
+		from += part.width()
+	}
+	if !bends {
+		return *f, nil
+	}
+	return line, weights
 }
 
 // parseOffset returns by how many seconds clocks are ahead of UTC; "" is UTC itself.
@@ -127,19 +227,18 @@ func (f *Feature) encodeTime(x []float64, v float64) ([]float64, Note, error) {
 	fraction := (v - whole*second) / second
 	at := time.Unix(int64(whole), 0).In(f.clock())
 	for _, part := range f.parts() {
-		sin, cos := math.Sincos(2 * math.Pi * passed(at, fraction, part))
-		x = append(x, sin, cos)
+		x = part.put(x, passed(at, fraction, part.turn))
 	}
 	return x, Taken, nil
 }
 
 // passed is the share of the day, week or year that has passed at a time plus a
 // fraction of a second.
-func passed(at time.Time, fraction float64, part string) float64 {
+func passed(at time.Time, fraction float64, turn string) float64 {
 	const day = 24 * 60 * 60
 	hour, minute, second := at.Clock()
 	share := (float64((hour*60+minute)*60+second) + fraction) / day
-	switch part {
+	switch turn {
 	case "week":
 		return (float64((at.Weekday()+6)%7) + share) / 7
 	case "year":

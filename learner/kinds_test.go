@@ -71,6 +71,14 @@ func TestTime(t *testing.T) {
 			t.Errorf("%s: %v", c.text, note)
 		}
 	}
+	hours := Feature{Name: "at", Kind: "time", Parts: []string{"hours"}}
+	for text, want := range map[string][]float64{
+		"2026-03-02 01:30": {1, 0, 0, 0, 0, 0, 0, 0}, "2026-03-02 03:45": {0.25, 0.75, 0, 0, 0, 0, 0, 0}, "2026-03-02 22:30": {0, 0, 0, 0, 0, 0, 0, 1},
+		"2026-03-02 00:45": {0.75, 0, 0, 0, 0, 0, 0, 0.25}, "2026-03-02": {0.5, 0, 0, 0, 0, 0, 0, 0.5}, "2026-03-02 23:15": {0.25, 0, 0, 0, 0, 0, 0, 0.75}, "?": make([]float64, 8),
+	} {
+		x, _ := coordinatesOf(t, hours, text)
+		wantClose(t, text, x, want, 1e-12)
+	}
 	all := Feature{Name: "at", Kind: "time"}
 	if x, note := coordinatesOf(t, all, " n/a"[1:]); note != Empty || !slices.Equal(x, make([]float64, 6)) {
 		t.Errorf("no time is %v, %v", x, note)
@@ -232,6 +240,19 @@ func TestUsualNormOfKinds(t *testing.T) {
 	}
 }
 
+// A time with knots has the names, and the usual norm, of its knots.
+func TestHoursOfATask(t *testing.T) {
+	task := Linear()
+	task.Features = []Feature{{Name: "at", Kind: "time", Parts: []string{"week", "hours"}}}
+	want := []string{"at.week.sin", "at.week.cos", "at.hours[0]", "at.hours[1]", "at.hours[2]", "at.hours[3]", "at.hours[4]", "at.hours[5]", "at.hours[6]", "at.hours[7]"}
+	if got := task.Coordinates(); len(got) != task.Width() || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := task.usualNorm(); math.Abs(got-math.Sqrt(1+2./3)) > 1e-15 {
+		t.Errorf("a usual norm of %v", got)
+	}
+}
+
 func TestKindsOfATask(t *testing.T) {
 	for want, change := range map[string]func(f []Feature){
 		"":                                     func([]Feature) {},
@@ -246,14 +267,14 @@ func TestKindsOfATask(t *testing.T) {
 		"utc_offset: belongs to the kind time": func(f []Feature) { f[2].UTCOffset = "+01:00" },
 		"length: belongs to the kind vector":   func(f []Feature) { f[1].Length = 3 },
 		"scale: belongs to the kind vector":    func(f []Feature) { f[1].Scale = 3 },
-		`parts: must be one of ["day" "week" "year"], not "hour"`: func(f []Feature) { f[1].Parts = []string{"hour"} },
-		`parts: must be unique, "day" is`:                         func(f []Feature) { f[1].Parts = []string{"day", "day"} },
-		"utc_offset: must say how far":                            func(f []Feature) { f[1].UTCOffset = "CET" },
-		`as "+01:00" or "-03:30"`:                                 func(f []Feature) { f[1].UTCOffset = "+15:00" },
-		"length: must say how many":                               func(f []Feature) { f[2].Length = 0 },
-		"1 to 65536":                                              func(f []Feature) { f[2].Length = 65537 },
-		"scale: must be a positive":                               func(f []Feature) { f[2].Scale = -1 },
-		"kind: must be one of":                                    func(f []Feature) { f[2].Kind = "image" },
+		`parts: must be one of ["day" "week" "year" "hours"], not "hour"`: func(f []Feature) { f[1].Parts = []string{"hour"} },
+		`parts: must be unique, "day" is`:                                 func(f []Feature) { f[1].Parts = []string{"day", "day"} },
+		"utc_offset: must say how far":                                    func(f []Feature) { f[1].UTCOffset = "CET" },
+		`as "+01:00" or "-03:30"`:                                         func(f []Feature) { f[1].UTCOffset = "+15:00" },
+		"length: must say how many":                                       func(f []Feature) { f[2].Length = 0 },
+		"1 to 65536":                                                      func(f []Feature) { f[2].Length = 65537 },
+		"scale: must be a positive":                                       func(f []Feature) { f[2].Scale = -1 },
+		"kind: must be one of":                                            func(f []Feature) { f[2].Kind = "image" },
 	} {
 		task := Linear()
 		task.Features = []Feature{{Name: "a", Kind: "number", Max: 2}, {Name: "b", Kind: "time"}, {Name: "c", Kind: "vector", Length: 4}}

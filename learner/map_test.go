@@ -160,11 +160,13 @@ func TestStraightModels(t *testing.T) {
 	task.Features = []Feature{
 		{Name: "a", Kind: "number", Min: -3, Max: 9, Bends: []float64{0, 1}}, {Name: "b", Kind: "number", Max: 1, Bends: []float64{0.5}},
 		{Name: "c", Kind: "number", Max: 4}, {Name: "d", Kind: "number", Min: 1, Max: 100, Log: true, Bends: []float64{10}}, {Name: "e", Kind: "set", Values: []string{"x", "y"}},
+		{Name: "f", Kind: "time", Parts: []string{"year", "hours", "day"}}, {Name: "g", Kind: "time", Parts: []string{"week"}},
 	}
 	task.Map = Map{Kind: "fourier", Features: 4, Width: 1}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		r, err := task.Encode(row("a", numberText(12*random.Float64()-3), "b", numberText(random.Float64()), "c", "1", "d", numberText(1+99*random.Float64()), "e", "y", "y", "1"))
+		r, err := task.Encode(row("a", numberText(12*random.Float64()-3), "b", numberText(random.Float64()), "c", "1", "d", numberText(1+99*random.Float64()), "e", "y",
+			"f", numberText(1e9*random.Float64()), "g", numberText(1e9*random.Float64()), "y", "1"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,14 +22,16 @@ type straight struct {
 // besideStraight makes the straight fits of a task with bends or a map. It returns false
 // if it was stopped.
 func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) bool) bool {
-	bent := func(f Feature) bool { return len(f.Bends) > 0 }
-	if t.Map.Kind == "" && !slices.ContainsFunc(t.Features, bent) || t.Local.Fixed {
-		return true
-	}
 	line := *t
 	line.Map, line.Features = Map{}, slices.Clone(t.Features)
-	for i := range line.Features {
-		line.Features[i].Bends = nil
+	bends := false
+	for i := range t.Features {
+		f, weights := t.Features[i].straight()
+		line.Features[i] = f
+		bends = bends || weights != nil
+	}
+	if t.Map.Kind == "" && !bends || t.Local.Fixed {
+		return true
 	}
 	rows := new(Rows)
 	for r := range train.All() {
@@ -50,18 +52,28 @@ func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) 
 	return !left
 }
 
-// straightened returns the coordinates of a row without bends and without a map: those of a
-// number with bends say where between its ends it lies.
+// straight returns the feature without bends, as its kind says.
+func (f *Feature) straight() (line Feature, weights [][]float64) {
+	if of := f.kind().straight; of != nil {
+		return of(f)
+	}
+	return *f, nil
+}
+
+// straightened returns the coordinates of a row without bends and without a map.
 func (t *Task) straightened(x []float64) (line []float64) {
 	at := 0
 	for i := range t.Features {
 		f := &t.Features[i]
 		own := x[at : at+f.width()]
 		at += len(own)
-		if len(f.Bends) > 0 {
-			own = []float64{floats.Dot(own, f.units())}
+		_, weights := f.straight()
+		if weights == nil {
+			line = append(line, own...)
 		}
-		line = append(line, own...)
+		for _, w := range weights {
+			line = append(line, floats.Dot(own, w))
+		}
 	}
 	return append(line, x[at+t.Map.Features:]...)
 }
@@ -73,28 +85,23 @@ func (t *Task) bent(theta []float64, width int) (out []float64) {
 		line := block(theta, k, width)
 		for i := range t.Features {
 			f := &t.Features[i]
-			if len(f.Bends) > 0 {
-				for _, unit := range f.units() {
-					out = append(out, line[0]*unit)
+			_, weights := f.straight()
+			own := line[:len(weights)]
+			if weights == nil {
+				own = line[:f.width()]
+				out = append(out, own...)
+			} else {
+				bent := make([]float64, f.width())
+				for j, w := range weights {
+					floats.AddScaled(bent, own[j], w)
 				}
-				line = line[1:]
-				continue
+				out = append(out, bent...)
 			}
-			out = append(out, line[:f.width()]...)
-			line = line[f.width():]
+			line = line[len(own):]
 		}
 		out = append(append(out, make([]float64, t.Map.Features)...), line...)
 	}
 	return out
-}
-
-// units are the coordinates that the knots of a number with bends would have without them.
-func (f *Feature) units() []float64 {
-	units := f.knots()
-	for i, knot := range units {
-		units[i] = f.unit(knot)
-	}
-	return units
 }
 
 // mixed is the mean of a model made from these candidates and of the straight fits,

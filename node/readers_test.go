@@ -67,7 +67,7 @@ features = [
   {name = 'age', kind = 'range', edges = [18.0, 30.0, 65.5]},
   {name = 'tags', kind = 'set', values = ['a', 'b c', 'none', 'é']},
   {name = 'at', kind = 'time', utc_offset = '-03:30'},
-  {name = 'on', kind = 'time', parts = ['year', 'day']},
+  {name = 'on', kind = 'time', parts = ['year', 'hours', 'day']},
   {name = 'photo', kind = 'vector', length = 5},
   {name = 'sound', kind = 'vector', length = 3, scale = 2.0},
   {name = 'note', kind = 'text', buckets = 64},

@@ -21,15 +21,15 @@ function time(f, cell, texts) {
   const at = seconds + f.utc_offset, days = Math.floor(at / 86400), day = (at - days * 86400) / 86400, again = ((days % 146097) + 146097) % 146097;
   const year = new Date(again * 864e5).getUTCFullYear(), [first, next] = [year, year + 1].map((y) => Date.UTC(y, 0) / 864e5);
   const turns = { day, week: ((again + 3) % 7 + day) / 7, year: (again - first + day) / (next - first) };
-  return f.parts.flatMap((part) => [Math.sin(2 * Math.PI * turns[part]), Math.cos(2 * Math.PI * turns[part])]);
+  const away = Array.from({ length: 8 }, (_, k) => Math.abs(8 * day - k - 0.5)), hat = (d) => Math.max(0, 1 - Math.min(d, 8 - d));
+  return f.parts.flatMap((part) => (part === "hours" ? away.map(hat) : [Math.sin, Math.cos].map((circle) => circle(2 * Math.PI * turns[part]))));
 }
 function coordinates(f, cell, texts) {
   if (f.kind === "set") return f.values.map((v) => Number(cell.split("|").some((s) => strip(s, texts) === v)));
   if (texts.blanks.includes(cell.toLowerCase())) return Array(f.width).fill(0);
   const floats = () => [...new Float32Array(Uint8Array.from(Buffer.from(cell, "base64")).buffer)];
   if (f.kind === "vector") return unit(cell[0] === "[" ? cell.match(/[^[\], ]+/g).map(Number) : floats(), f.scale);
-  const allowed = { text: "", time: `${texts.number}|${texts.time}` }[f.kind] ?? texts.number;
-  if (!cell.match(allowed)) throw Error(`column "${f.name}": bad value "${cell}"`);
+  if (!cell.match({ text: "", time: `${texts.number}|${texts.time}` }[f.kind] ?? texts.number)) throw Error(`column "${f.name}": bad value "${cell}"`);
   if (f.kind === "text" || f.kind === "time") return { text, time }[f.kind](f, cell, texts);
   if (f.kind === "range") return Array.from({ length: f.width }, (_, i) => Number(i === f.edges.filter((edge) => edge <= cell).length));
   const inside = Math.min(Math.max(cell, f.min), f.max), half = (f.log ? Math[f.log](inside) : inside) / 2, rise = (i) => (half - f.knots[i]) / (f.knots[i + 1] - f.knots[i]);

@@ -17,9 +17,9 @@ def time(f, cell, texts):
     else: v = (at if (at := datetime.datetime.fromisoformat(cell)).tzinfo else at.replace(tzinfo=zone)).timestamp()
     at = datetime.datetime.fromtimestamp(math.floor(v), zone)
     day = (at.hour * 3600 + at.minute * 60 + at.second + (v - math.floor(v))) / 86400
-    passed, year = at.timetuple().tm_yday - 1 + day, at.replace(month=12, day=31).timetuple().tm_yday
-    turns = {"day": day, "week": (at.weekday() + day) / 7, "year": passed / year}
-    return [circle(2 * math.pi * turns[part]) for part in f["parts"] for circle in (math.sin, math.cos)]
+    turns = {"day": day, "week": (at.weekday() + day) / 7, "year": (at.timetuple().tm_yday - 1 + day) / at.replace(month=12, day=31).timetuple().tm_yday}
+    hours = [max(0.0, 1 - min(away, 8 - away)) for away in (abs(8 * day - k - 0.5) for k in range(8))]
+    return [v for part in f["parts"] for v in (hours if part == "hours" else [circle(2 * math.pi * turns[part]) for circle in (math.sin, math.cos)])]
 def coordinates(f, cell, texts):
     if f["kind"] == "set": return [float(v in [s.strip(texts["spaces"]) for s in cell.split("|")]) for v in f["values"]]
     if cell.lower() in texts["blanks"]: return [0.0] * f["width"]

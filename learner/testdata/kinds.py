@@ -65,6 +65,10 @@ def time(f, cell):
     x = []
     for part in f.get("parts", ["day", "week", "year"]):
         passed = day
+        if part == "hours":
+            after = (24 * day - 1.5) % 24 / 3  # spans of three hours since the middle of the first, half past one
+            x += [after % 1 if k == (int(after) + 1) % 8 else 1 - after % 1 if k == int(after) else 0.0 for k in range(8)]
+            continue
         if part == "week":
             passed = (at.weekday() + day) / 7
         if part == "year":
@@ -121,6 +125,9 @@ cells = [
     ({"kind": "time", "utc_offset": "-03:30"}, "2024-02-29"),
     ({"kind": "time", "utc_offset": "-14:00", "parts": ["year", "day"]}, "2023-01-01 07:15"),
     ({"kind": "time", "parts": ["week"]}, "1772431200"),
+    ({"kind": "time", "parts": ["hours", "year"], "utc_offset": "+01:00"}, "2026-03-01T08:30:00Z"),
+    ({"kind": "time", "parts": ["week", "hours"]}, "2026-03-01 00:45"),
+    ({"kind": "time", "parts": ["hours"]}, "2026-03-01 22:30"),
     ({"kind": "time"}, "1772431200123"),
     ({"kind": "time", "utc_offset": "+01:00"}, "-86399.5"),
     ({"kind": "vector", "length": 3}, "[1, -2.5, 0.125]"),
