@@ -158,11 +158,13 @@ func TestItemsSensitivityHoldsAndIsReached(t *testing.T) {
 	}
 }
 
-// gramRecord is what one record adds.
-func gramRecord(x []float64, y, alpha float64) []float64 {
+// gramRecord is what one record adds, of which the label gives these numbers.
+func gramRecord(x []float64, alpha float64, label ...float64) []float64 {
 	v := svec(x, alpha)
-	for _, xi := range x {
-		v = append(v, y*xi)
+	for _, y := range label {
+		for _, xi := range x {
+			v = append(v, y*xi)
+		}
 	}
 	return v
 }
@@ -176,9 +178,11 @@ func TestGramSensitivityHoldsAndIsReached(t *testing.T) {
 			angle := rng.Float64() * math.Pi
 			p, q := c.radius*min(1, rng.Float64()*3), c.radius*min(1, rng.Float64()*3)
 			y, z := c.target*min(1, rng.Float64()*3), -c.target*min(1, rng.Float64()*3)
-			a := gramRecord([]float64{p, 0}, y, c.alpha)
-			b := gramRecord([]float64{q * math.Cos(angle), q * math.Sin(angle)}, z, c.alpha)
-			most = max(most, distance(a, b))
+			one, other := []float64{p, 0}, []float64{q * math.Cos(angle), q * math.Sin(angle)}
+			most = max(most, distance(gramRecord(one, c.alpha, y), gramRecord(other, c.alpha, z)))
+			turn, turned := 2*math.Pi*rng.Float64(), 2*math.Pi*rng.Float64() // labels of two numbers
+			several := distance(gramRecord(one, c.alpha, y*math.Cos(turn), y*math.Sin(turn)), gramRecord(other, c.alpha, z*math.Cos(turned), z*math.Sin(turned)))
+			most = max(most, several)
 		}
 		if most > d || most < .999*d {
 			t.Errorf("%+v: the vector moves by %v, the sensitivity is %v", c, most, d)
@@ -321,7 +325,7 @@ func FuzzSumSensitivities(f *testing.F) {
 			t.Errorf("a vote moves items by %v, the sensitivity for %v, %v is %v", d, a, b, ItemsSensitivity(a, b))
 		}
 		x, z := shortVector(rng, 3, b), shortVector(rng, 3, b)
-		if d := distance(gramRecord(x, 1, a), gramRecord(z, -1, a)); !(d <= GramSensitivity(a, b, 1)*(1+1e-12)) {
+		if d := distance(gramRecord(x, a, 1), gramRecord(z, a, -1)); !(d <= GramSensitivity(a, b, 1)*(1+1e-12)) {
 			t.Errorf("%v to %v moves gram by %v, the sensitivity for %v, %v is %v", x, z, d, a, b, GramSensitivity(a, b, 1))
 		}
 		if d := momentsMoved(rng, m, a, b, 200, 5); !(d <= MomentsSensitivity(a, b, 200, m)*(1+1e-12)) {

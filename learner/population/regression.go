@@ -10,19 +10,55 @@ import (
 
 // Regression is the recipe "mean" for the squared loss: one ridge regression over all
 // records of all people. Personal models start at its solution. A record adds (Scale x
-// x', y x). The first part is the upper triangle by rows, with entries off the diagonal
-// times sqrt 2, so that a symmetric matrix and its vector have the same norm.
+// x', x y'), where y has the parts of its label in some bands. The first part is the upper
+// triangle by rows, with entries off the diagonal times sqrt 2, so that a symmetric matrix and
+// its vector have the same norm.
+//
+// The range of labels that everybody may know is often far wider than usual labels are, and
+// noise that hides the widest label would drown these. So a label is cut into bands by its
+// distance from zero, each a third as wide as the next, and each part is weighed so that all
+// parts together are no longer than Label: bands cost no privacy. The sum of an inner band
+// has a fraction of the noise, and an outer one that few labels reach says so, and is left out.
 type Regression struct {
 	Scale  float64 // alpha, weight of the second moments relative to the first, > 0
 	Length float64 // R, bound on the features: longer ones are shortened
 	Label  float64 // c: labels are clipped to [-c, c]
+	Bands  int     // into which labels are cut; 0: one
 	// Ridge is the number of standard deviations of the noise in the second moments
 	// that is added to each eigenvalue. Least is added too, whatever the noise.
 	Ridge, Least float64
 }
 
+// band is a part of the range of labels: how far they reach beyond low, at most to high, times
+// gain.
+type band struct{ low, high, gain float64 }
+
+// part is the label's part in the band.
+func (b band) part(label float64) float64 {
+	return math.Copysign(b.gain*max(0, min(math.Abs(label), b.high)-b.low), label)
+}
+
+// bands are those of the regression, the innermost first. The square of the longest label is
+// divided among them by the roots of their widths. Beside the noise of a single band, that of
+// four is then 1.09 times as much, of the inner three .48, of two .22 and of the first .11.
+func (r Regression) bands() []band {
+	list := make([]band, max(1, r.Bands))
+	var roots, low float64
+	for k := range list {
+		high := r.Label / math.Pow(3, float64(len(list)-1-k))
+		list[k] = band{low: low, high: high}
+		roots += math.Sqrt(high - low)
+		low = high
+	}
+	for k, b := range list {
+		width := b.high - b.low
+		list[k].gain = r.Label / width * math.Sqrt(math.Sqrt(width)/roots)
+	}
+	return list
+}
+
 // Dimension is the length of the vector for p features.
-func (r Regression) Dimension(p int) int { return p*(p+1)/2 + p }
+func (r Regression) Dimension(p int) int { return p*(p+1)/2 + max(1, r.Bands)*p }
 
 // Add adds a record to the vector of a device.
 func (r Regression) Add(dst, x []float64, y float64) {
@@ -33,7 +69,9 @@ func (r Regression) Add(dst, x []float64, y float64) {
 			at++
 		}
 	}
-	floats.AddScaled(dst[at:], shorter*min(max(y, -r.Label), r.Label), x)
+	for k, b := range r.bands() {
+		floats.AddScaled(dst[at+k*p:][:p], shorter*b.part(y), x)
+	}
 }
 
 // shortening is the factor that makes x no longer than the bound.
@@ -79,11 +117,26 @@ func (r Regression) Learn(p int, sum []float64, sd float64) ([]float64, error) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	var along, mean mat.VecDense
-	along.MulVec(vectors.T(), mat.NewVecDense(p, sum[folded:]))
+	along.MulVec(vectors.T(), mat.NewVecDense(p, r.products(p, sum[folded:], sd)))
 	ridge := r.Least + r.Ridge*sd/r.Scale
 	for i, value := range eigen.Values(nil) {
 		along.SetVec(i, along.AtVec(i)/(max(value, 0)+ridge))
 	}
 	mean.MulVec(&vectors, &along)
 	return mean.RawVector().Data, nil
+}
+
+// products adds up what the bands say of the products of features and labels. Of every band
+// but the innermost it takes the share that is no noise, by the rule of James and Stein (1961).
+func (r Regression) products(p int, sums []float64, sd float64) []float64 {
+	total := make([]float64, p)
+	for k, b := range r.bands() {
+		own := sums[k*p:][:p]
+		share := 1.
+		if square := floats.Dot(own, own); k > 0 && square > 0 {
+			share = max(0, 1-float64(p)*sd*sd/square)
+		}
+		floats.AddScaled(total, share/b.gain, own)
+	}
+	return total
 }
