@@ -47,14 +47,19 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 		extended, rows, centre := k.task(t), k.rows(t, train), k.centre(t)
 		around := newSearch(extended, rows, centre)
 		around.kappas, around.outside = k.kappas(), k.outside
-		around.within(extended, rows, func(m PersonalModel) bool {
+		both := func(m PersonalModel) bool {
 			theta := k.pad(t, without.model.Theta)
-			if share := 1 / (1 + math.Exp(without.logWeight()-around.logWeight())); share > 0 {
+			if m.Theta != nil {
+				share := 1 / (1 + math.Exp(without.logWeight()-around.logWeight()))
 				floats.Scale(1-share, theta)
 				floats.AddScaled(theta, share, m.Theta)
 			}
 			return yield(PersonalModel{Theta: theta, Alone: without.model.Alone})
-		})
+		}
+		own := k.items == nil && k.upper == nil // the coordinates are the task's own
+		if !own || around.besideStraight(t, rows, func(PersonalModel) bool { return both(PersonalModel{}) }) {
+			around.within(extended, rows, both)
+		}
 	}
 }
 
@@ -78,7 +83,7 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 func (s *search) logWeight() float64 {
 	fits := s.rivals()
 	if s.straight != nil {
-		fits = slices.Concat(fits, s.straight.alone)
+		fits = slices.Concat(fits, s.straight.rivals())
 	}
 	return together(fits)
 }

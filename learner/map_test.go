@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,10 +176,65 @@ func TestStraightModels(t *testing.T) {
 		for i := range theta {
 			theta[i] = random.NormFloat64()
 		}
-		if got, want := floats.Dot(task.bent(theta, len(theta)), r.X), floats.Dot(theta, line); math.Abs(got-want) > 1e-12 {
+		bent := task.bent(theta, len(theta))
+		if got, want := floats.Dot(bent, r.X), floats.Dot(theta, line); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v, want %v", got, want)
 		}
+		if got, want := floats.Dot(task.nearest(bent), line), floats.Dot(theta, line); math.Abs(got-want) > 1e-6 {
+			t.Errorf("the nearest straight model gives %v, want %v", got, want)
+		}
 	}
+}
+
+// What all knots have in common is in the constant of the nearest straight model.
+func TestNearestStraightModelHasTheConstant(t *testing.T) {
+	task := plainTask("squared", 0)
+	task.Features = []Feature{{Name: "a", Kind: "number", Max: 4, Bends: []float64{1, 3}}, {Name: "b", Kind: "time", Parts: []string{"hours"}}}
+	task.UsualNorm, task.Constant = 2, 0.5
+	theta := []float64{3, 3, 3, 3, -1, -1, -1, -1, -1, -1, -1, -1, 0.25}
+	wantClose(t, "the model", task.nearest(theta), []float64{0, 0, 0, 0.25 + 2/(2*0.5)}, 1e-6)
+}
+
+// Where straight lines are right, a population's model helps in spite of bends: fits around the
+// straight model nearest to it are among the rivals. Over 40 seeds the mean error is .94 of
+// that alone, and 1.11 of it without those fits; the seeds are fixed.
+func TestPopulationOfStraightModels(t *testing.T) {
+	task := plainTask("squared", 4)
+	for i := range task.Features {
+		task.Features[i].Min, task.Features[i].Max, task.Features[i].Bends = -1, 1, []float64{-0.5, 0, 0.5}
+	}
+	line := *task
+	line.Features = slices.Clone(task.Features)
+	for i := range line.Features {
+		line.Features[i].Bends = nil
+	}
+	var alone, together float64
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		truth := normals(r, line.Dimension())
+		mean := task.bent(truth, line.Width())
+		for i := range mean {
+			mean[i] += 0.5 * r.NormFloat64()
+		}
+		var rows, fresh []Record
+		for i := range 215 {
+			raw := []float64{2*r.Float64() - 1, 2*r.Float64() - 1, 2*r.Float64() - 1, 2*r.Float64() - 1}
+			record := must(task.EncodeVector(raw))
+			record.Seq, record.Y = 1, floats.Dot(truth, task.straightened(record.X))+0.2*r.NormFloat64()
+			if i < 15 {
+				rows = append(rows, record)
+			} else {
+				fresh = append(fresh, record)
+			}
+		}
+		m := FitKnowing(task, rows, make([]float64, task.Dimension()), &Known{mean: mean})
+		alone += task.Error(m.Alone, fresh)
+		together += task.Error(m.Theta, fresh)
+	}
+	if share := together / alone; share > 1 {
+		t.Errorf("the error is %.3f of that alone", share)
+	}
+	t.Logf("errors %.4f alone, %.4f together", alone/40, together/40)
 }
 
 // Where a straight line is right a map costs little, alone and around a prior that has one.

@@ -300,7 +300,11 @@ func (s *search) add(kappa float64, octave int, theta []float64, e evidence) can
 func (s *search) show(theta, alone []float64) {
 	s.model = PersonalModel{Theta: s.outside(theta), Alone: s.outside(alone)}
 	if s.straight != nil {
-		s.model = PersonalModel{Theta: s.straight.mixed(s.model.Theta, s.rivals()), Alone: s.straight.mixed(s.model.Alone, s.alone)}
+		line := s.straight
+		s.model = PersonalModel{
+			Theta: line.mixed(s.model.Theta, s.rivals(), line.model.Theta, line.rivals()),
+			Alone: line.mixed(s.model.Alone, s.alone, line.model.Alone, line.alone),
+		}
 	}
 }
 

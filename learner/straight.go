@@ -5,40 +5,46 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
-// Where a linear model is right, the bends of numbers and the coordinates that a [Map]
-// appends only give a fit more ways to be wrong. So lone fits to the records without them
-// compete with all others, weighed by the same evidence, and bends and a map cost little
-// where they do not help.
+// Where a linear model is right, bends and the coordinates that a [Map] appends only give a
+// fit more ways to be wrong. So fits to the records without them, alone and around the straight
+// model that is nearest to the prior, compete with all others, weighed by the same evidence, and
+// bends and a map cost little where they do not help.
 
-// straight makes lone fits to records without bends and without the coordinates of the
-// task's map.
+// straight makes fits to records without bends and without the coordinates of the task's map.
 type straight struct {
 	*search
 	pad func(theta []float64) []float64 // converts one of its models to one of the task's
 }
 
+// bends reports whether the task's models are more than straight.
+func (t *Task) bends() bool {
+	return t.Map.Kind != "" || slices.ContainsFunc(t.Features, func(f Feature) bool {
+		_, weights := f.straight()
+		return weights != nil
+	})
+}
+
 // besideStraight makes the straight fits of a task with bends or a map. It returns false
 // if it was stopped.
 func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) bool) bool {
+	if !t.bends() || t.Local.Fixed {
+		return true
+	}
 	line := *t
 	line.Map, line.Features = Map{}, slices.Clone(t.Features)
-	bends := false
 	for i := range t.Features {
-		f, weights := t.Features[i].straight()
-		line.Features[i] = f
-		bends = bends || weights != nil
-	}
-	if t.Map.Kind == "" && !bends || t.Local.Fixed {
-		return true
+		line.Features[i], _ = t.Features[i].straight()
 	}
 	rows := new(Rows)
 	for r := range train.All() {
 		r.X = t.straightened(r.X)
 		rows.Add(r)
 	}
-	of := &straight{search: newSearch(&line, rows, make([]float64, line.Dimension()))}
+	of := &straight{search: newSearch(&line, rows, t.nearest(s.prior))}
+	of.kappas = s.kappas
 	of.pad = func(theta []float64) []float64 { return t.bent(theta, line.Width()) }
 	left := false
 	of.within(&line, rows, func(m PersonalModel) bool {
@@ -104,11 +110,67 @@ func (t *Task) bent(theta []float64, width int) (out []float64) {
 	return out
 }
 
-// mixed is the mean of a model made from these candidates and of the straight fits,
+// nearest is the straight model, in its own coordinates, that differs least from a model at the
+// knots of each feature. What all knots have in common is the constant's.
+func (t *Task) nearest(theta []float64) (line []float64) {
+	width := t.Width()
+	for k := range t.loss().scores() {
+		own, common := block(theta, k, width), 0.
+		for i := range t.Features {
+			f := &t.Features[i]
+			_, weights := f.straight()
+			part := own[:f.width()]
+			own = own[len(part):]
+			if weights == nil {
+				line = append(line, part...)
+				continue
+			}
+			fitted := leastSquares(weights, part, t.Constant > 0)
+			line = append(line, fitted[:len(weights)]...)
+			common += fitted[len(weights)]
+		}
+		line = append(line, own[t.Map.Features:]...)
+		if t.Constant > 0 {
+			line[len(line)-1] += common / (t.usualNorm() * t.Constant)
+		}
+	}
+	return line
+}
+
+// leastSquares returns the factors of the rows whose sum is nearest to a vector and, if there may
+// be one, of a row of ones.
+func leastSquares(rows [][]float64, to []float64, ones bool) []float64 {
+	m, n := len(rows), len(to)
+	by := mat.NewDense(n, m+1, nil)
+	for j, row := range rows {
+		by.SetCol(j, row)
+	}
+	if ones {
+		for i := range n {
+			by.Set(i, m, 1)
+		}
+	}
+	var normal mat.SymDense
+	normal.SymOuterK(1, by.T())
+	for j := range m + 1 {
+		normal.SetSym(j, j, normal.At(j, j)+1e-9) // two rows may be one, as of a day by hours and as a circle
+	}
+	var factors mat.Cholesky
+	var products, out mat.VecDense
+	products.MulVec(by.T(), mat.NewVecDense(n, to))
+	factors.Factorize(&normal)
+	_ = factors.SolveVecTo(&out, &products) // what is positive definite has a solution
+	return out.RawVector().Data
+}
+
+// mixed is the mean of a model made from these candidates and of one made from straight fits,
 // weighed by their evidence.
-func (f *straight) mixed(theta []float64, candidates []candidate) []float64 {
-	share := 1 / (1 + math.Exp(together(candidates)-together(f.alone)))
-	out := f.pad(f.model.Alone)
+func (f *straight) mixed(theta []float64, candidates []candidate, line []float64, rivals []candidate) []float64 {
+	if len(rivals) == 0 {
+		return theta
+	}
+	share := 1 / (1 + math.Exp(together(candidates)-together(rivals)))
+	out := f.pad(line)
 	floats.Scale(share, out)
 	floats.AddScaled(out, 1-share, theta)
 	return out
