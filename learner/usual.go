@@ -262,14 +262,12 @@ func (u *filler) sums() {
 }
 
 // usualRecipe chooses what is summed up: votes if the records are about something with
-// a name; a regression for numbers; gradients for anything else, and for numbers with a
-// map, which makes records wide: a regression sums up the square of their coordinates,
-// and noise hides it.
+// a name; a regression for numbers; gradients for anything else.
 func (u *filler) usualRecipe() string {
 	switch {
 	case u.numbers() && u.key() != nil:
 		return "items"
-	case u.Loss == "squared" && u.Width() <= maxSquared && u.Map.Kind == "":
+	case u.Loss == "squared" && u.Width() <= maxSquared:
 		return "mean"
 	}
 	return "gradient"

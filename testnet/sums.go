@@ -13,8 +13,8 @@ import (
 // recipes are what the people of a data set sum up: what the task says itself, with the
 // whole budget for it, or what suits it. That is what people think of each key, if there
 // is one; in which directions they differ, if the task's graph looks for people who are
-// alike and labels are two classes; or else where all personal models start, by gradients
-// if a map makes the records wide.
+// alike and labels are two classes, unless a map makes the records wide; or else where all personal
+// models start.
 func (d *Dataset) recipes() []learner.Recipe {
 	t := d.Task
 	if own := slices.Clone(t.Sums.Recipes); len(own) > 0 {
@@ -25,10 +25,7 @@ func (d *Dataset) recipes() []learner.Recipe {
 		return own
 	}
 	kinds := []string{"items", "mean", "gradient"}
-	switch {
-	case t.Map.Kind != "":
-		kinds = []string{"items", "gradient"}
-	case t.Graph.Rule != "random":
+	if t.Graph.Rule != "random" && t.Map.Kind == "" {
 		kinds = []string{"items", "moments", "mean", "gradient"}
 	}
 	for _, kind := range kinds {
