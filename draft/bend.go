@@ -2,10 +2,12 @@ package draft
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"p2pnode/learner"
 )
@@ -14,48 +16,59 @@ import (
 type point struct{ x, y float64 }
 
 const (
-	// points is how many rows are kept to see along which numbers the target bends.
+	// points is how many rows are kept to see along which columns the target bends.
 	points = 1024
 	// equalParts is how many parts a range is cut into where a model may bend.
 	equalParts = 4
 )
 
-// bends says that the target is no straight line of a number, and where a model may bend, as
-// [learner.Feature] has it.
+// bends says that the target is no straight line of a number, or no circle of the time of day, and
+// where a model may bend, as [learner.Feature] has it.
 func (p *Plan) bends(u *use) string {
-	r, ranged := p.wishes.Ranges[u.Name]
-	if u.target || u.kind != Number || u.log || !ranged || r.Low >= r.High {
-		return ""
-	}
-	straight := learner.Feature{Name: u.Name, Kind: Number, Min: r.Low, Max: r.High}
+	straight := p.feature(*u)
 	bending := straight
-	var at []string
-	for k := range equalParts - 1 {
-		share := float64(k+1) / equalParts
-		bending.Bends = append(bending.Bends, r.Low*(1-share)+r.High*share)
-		at = append(at, numberText(bending.Bends[k]))
+	var line, advice string
+	switch r, ranged := p.wishes.Ranges[u.Name]; {
+	case u.target:
+		return ""
+	case u.kind == Number && !u.log && ranged && r.Low < r.High:
+		var at []string
+		for k := range equalParts - 1 {
+			share := float64(k+1) / equalParts
+			bending.Bends = append(bending.Bends, r.Low*(1-share)+r.High*share)
+			at = append(at, numberText(bending.Bends[k]))
+		}
+		line, advice = "straight line of it", fmt.Sprintf("bends = [%s] below its max, or where everybody may know that it bends", strings.Join(at, ", "))
+	case u.kind == Time && slices.Contains(straight.Parts, "day"):
+		straight.Parts, bending.Parts = []string{"day"}, []string{"hours"}
+		line, advice = "circle of the time of day", `"hours" in place of "day" in its parts`
+	default:
+		return ""
 	}
 	sample := u.told.sample.kept
-	line, bent := explained(sample, &straight), explained(sample, &bending)
-	if !worthBending(line, bent, len(sample)) {
+	plain, plainWidth := explained(sample, &straight)
+	bent, bentWidth := explained(sample, &bending)
+	if !worthBending(plain, bent, bentWidth-plainWidth-1, len(sample)-bentWidth) {
 		return ""
 	}
-	return fmt.Sprintf("%s is no straight line of it, which explains %s of how rows differ; a line that bends explains %s: write bends = [%s] below its max, "+
-		"or where everybody may know that it bends", p.target().Name, percent(line), percent(bent), strings.Join(at, ", "))
+	return fmt.Sprintf("%s is no %s, which explains %s of how rows differ; a line that bends explains %s: write %s", p.target().Name, line, percent(plain), percent(bent), advice)
 }
 
-// worthBending reports whether a line with bends explains surely more of so many rows than a
-// straight one, and enough to matter. Of a thousand numbers that have nothing to do with a
-// target, which is normal, about one passes the first: it is the test by F of three weights.
-func worthBending(line, bent float64, rows int) bool {
-	const more, critical, weights = 0.02, 5.6, equalParts + 1
-	rest := float64(rows - weights)
-	return rest > 20*weights && bent-line >= more && (bent-line)/(equalParts-1) > critical*(1-bent)/rest
+// worthBending reports whether a line with so many weights more, which leaves so many rows free,
+// explains surely more than a straight one, and enough to matter. Of a thousand columns that have
+// nothing to do with a target, which is normal, about one passes the first.
+func worthBending(line, bent float64, more, free int) bool {
+	const enough, chance = 0.02, 0.001
+	if free < 100 || !(bent-line >= enough) {
+		return false
+	}
+	f := distuv.F{D1: float64(more), D2: float64(free)}
+	return bent == 1 || f.Survival((bent-line)/(1-bent)*f.D2/f.D1) < chance
 }
 
-// explained is which share of the variance of the targets the coordinates of a number explain; NaN
-// of targets that are all the same.
-func explained(sample []point, f *learner.Feature) float64 {
+// explained is which share of the variance of the targets the coordinates of a feature explain, NaN
+// of targets that are all the same, and how many coordinates there are.
+func explained(sample []point, f *learner.Feature) (share float64, coordinates int) {
 	var rows []*mat.VecDense
 	var y []float64
 	for _, p := range sample {
@@ -66,7 +79,7 @@ func explained(sample []point, f *learner.Feature) float64 {
 		rows, y = append(rows, mat.NewVecDense(len(x)+1, append(x, 1))), append(y, p.y)
 	}
 	if len(rows) == 0 {
-		return 0
+		return 0, 0
 	}
 	width := rows[0].Len()
 	squares, products := mat.NewSymDense(width, nil), mat.NewVecDense(width, nil)
@@ -80,13 +93,13 @@ func explained(sample []point, f *learner.Feature) float64 {
 	var factors mat.Cholesky
 	var weights mat.VecDense
 	if !factors.Factorize(squares) || factors.SolveVecTo(&weights, products) != nil {
-		return 0
+		return 0, width - 1
 	}
 	fitted := make([]float64, len(rows))
 	for i, x := range rows {
 		fitted[i] = mat.Dot(x, &weights)
 	}
-	return stat.RSquaredFrom(fitted, y, nil)
+	return stat.RSquaredFrom(fitted, y, nil), width - 1
 }
 
 // percent writes a share in whole percent.

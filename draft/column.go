@@ -204,15 +204,21 @@ func (c *Column) unique() bool {
 
 // isTime reports whether a cell is a date or a time as ISO 8601 writes them.
 func isTime(cell string) bool {
+	_, is := timeOf(cell)
+	return is
+}
+
+// timeOf is the time that a cell says in that way.
+func timeOf(cell string) (time.Time, bool) {
 	if len(cell) < len(time.DateOnly) || cell[4] != '-' {
-		return false
+		return time.Time{}, false
 	}
 	for _, layout := range timeLayouts {
-		if _, err := time.Parse(layout, cell); err == nil {
-			return true
+		if at, err := time.Parse(layout, cell); err == nil {
+			return at, true
 		}
 	}
-	return false
+	return time.Time{}, false
 }
 
 var timeLayouts = [...]string{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"p2pnode/csvfile"
 	"p2pnode/internal/require"
@@ -604,6 +605,20 @@ func TestOwnersAndTotal(t *testing.T) {
 	}
 }
 
+// told are the doubts about a column of what these cells say and of its targets.
+func told(t *testing.T, w Wishes, random *rand.Rand, cell, target func(x float64) string) string {
+	t.Helper()
+	s, err := NewSurvey([]string{"x", "y"}, ',', "", "")
+	require.NoError(t, err)
+	for i := range 400 {
+		x := 24 * random.Float64()
+		s.Add(i+2, []string{cell(x), target(x)})
+	}
+	p, err := NewPlan(s, w)
+	require.NoError(t, err)
+	return strings.Join(p.Doubts(), "\n")
+}
+
 // Where the target goes up and down along a number, the owner is told where a model may bend;
 // not where it goes straight on, and not where it has nothing to do with the number. Of a
 // thousand such numbers about one is told of, and so of 400 more than three with a chance of
@@ -611,15 +626,8 @@ func TestOwnersAndTotal(t *testing.T) {
 func TestBends(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	doubts := func(target func(x float64) string) string {
-		s, err := NewSurvey([]string{"x", "y"}, ',', "", "")
-		require.NoError(t, err)
-		for i := range 400 {
-			x := 24 * random.Float64()
-			s.Add(i+2, []string{fmt.Sprint(x), target(x)})
-		}
-		p, err := NewPlan(s, Wishes{Public: true, Ranges: map[string]Range{"x": {0, 24}}})
-		require.NoError(t, err)
-		return strings.Join(p.Doubts(), "\n")
+		w := Wishes{Public: true, Ranges: map[string]Range{"x": {0, 24}}}
+		return told(t, w, random, func(x float64) string { return fmt.Sprint(x) }, target)
 	}
 	const want = "bends = [6, 12, 18] below its max"
 	peak := func(x float64) float64 { return max(0, 6-math.Abs(x-12)) }
@@ -642,5 +650,34 @@ func TestBends(t *testing.T) {
 	}
 	if wrong > 3 {
 		t.Errorf("%d of 400 straight lines and columns of noise are said to bend", wrong)
+	}
+}
+
+// The same of the hour in a column of times, where what is straight is a circle.
+func TestHours(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 8))
+	doubts := func(target func(hour float64) string) string {
+		return told(t, Wishes{Public: true}, random, func(hour float64) string {
+			return time.Date(2026, 3, 1+random.IntN(300), 0, 0, int(3600*hour), 0, time.UTC).Format(time.DateTime)
+		}, target)
+	}
+	const want = `write "hours" in place of "day" in its parts`
+	evening := func(hour float64) float64 { return math.Exp(-(hour - 19) * (hour - 19) / 4) }
+	if got := doubts(func(hour float64) string { return fmt.Sprint(4*evening(hour) + random.NormFloat64()) }); !strings.Contains(got, want) {
+		t.Errorf("an evening: %q", got)
+	}
+	wrong := 0
+	for range 200 {
+		for _, circle := range []func(hour float64) string{
+			func(hour float64) string { return fmt.Sprint(math.Cos((hour-19)*math.Pi/12) + random.NormFloat64()) },
+			func(float64) string { return fmt.Sprint(random.NormFloat64()) },
+		} {
+			if strings.Contains(doubts(circle), "hours") {
+				wrong++
+			}
+		}
+	}
+	if wrong > 3 {
+		t.Errorf("%d of 400 circles and columns of noise are said to bend", wrong)
 	}
 }

@@ -12,7 +12,7 @@ type tells struct {
 	// meant is the one target that occurs with each value; nil if there are too many
 	// values or one occurs with two targets.
 	meant map[string]string
-	// sample has some of the numbers with their targets; first is the first target.
+	// sample has some of the numbers, and of times as seconds since 1970, with their targets; first is the first target.
 	sample sample[point]
 	first  string
 }
@@ -25,7 +25,9 @@ func (t *tells) add(cell, target string, x, y float64) {
 	if t.rows++; t.rows == 1 {
 		t.first = target
 	}
-	if !math.IsNaN(x) {
+	if at, is := timeOf(cell); is {
+		t.sample.add(point{float64(at.Unix()), t.measured(target, y)})
+	} else if !math.IsNaN(x) {
 		t.sample.add(point{x, t.measured(target, y)})
 	}
 	if cell == target {

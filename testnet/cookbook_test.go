@@ -192,6 +192,9 @@ func cook(t *testing.T, all *Dataset, methods ...Method) *Result {
 	text := fmt.Sprintf("%s: constant %.4f", all.Name, r.base())
 	for _, row := range r.rows() {
 		text += fmt.Sprintf(", %s %.4f", row.Method, row.Error)
+		if row.Method == Private {
+			text += fmt.Sprintf(" in %.0f kB", row.Bytes/1000)
+		}
 		if row.Method != Alone {
 			text += " (" + verdictOf(r.Pairs(row.Method), 1).change() + ")"
 		}
@@ -368,12 +371,20 @@ func TestMapPays(t *testing.T) {
 	if gain := verdictOf(bent.Pairs(Private), 1).Change; !(gain.High < 0) {
 		t.Errorf("rings, together within the budget: the error changes by %v", gain)
 	}
+	cook(t, peopleOf(t, "times with a map", households(100, rand.New(rand.NewPCG(7, 7))), home(t, `"day", "week"`, "", "[map]\n")))
 	csv = straight(100, rand.New(rand.NewPCG(7, 7)))
 	line = cook(t, peopleOf(t, "straight", csv, plainNumbers(t, number, 7, "", "")))
 	bent = cook(t, peopleOf(t, "straight with a map", csv, plainNumbers(t, number, 7, "", "[map]\n")))
 	if a, b := errorOf(line, Alone), errorOf(bent, Alone); !(b < 1.02*a) {
 		t.Errorf("straight, alone: error %.4f with a map, %.4f without", b, a)
 	}
+}
+
+// home is the task of a household whose file has times.
+func home(t *testing.T, parts, outside, table string) *learner.Task {
+	return parsed(t, "name = \"energy\"\n[[features]]\nname = \"time\"\nkind = \"time\"\nparts = ["+parts+"]\n"+
+		"[[features]]\nname = \"outside\"\nkind = \"number\"\nmin = -30.0\nmax = 50.0\n"+outside+
+		"[target]\nname = \"power\"\nmax = 12.0\ncenter = 1.0\n"+table)
 }
 
 // clocks are households whose file has the hour in a column of its own.
@@ -394,8 +405,8 @@ func clocks(people int, r *rand.Rand) string {
 	return b.String()
 }
 
-// What numbers with bends bring where a straight line fails in each column by itself; the numbers
-// are those of docs/experiments.md.
+// What numbers and times with bends bring where a straight line, or a circle, fails in each column by
+// itself; the numbers are those of docs/experiments.md.
 func TestBendsPay(t *testing.T) {
 	if os.Getenv("P2PNODE_PAPERS") != "yes" {
 		t.Skip("runs nightly: a quarter of a minute of processor time; set P2PNODE_PAPERS=yes")
@@ -417,6 +428,7 @@ func TestBendsPay(t *testing.T) {
 		{"rings", rings(100, source()), plainNumbers(t, sign, 2, "", ""), plainNumbers(t, sign, 2, parts, ""), 0.6},
 		{"straight", straight(100, source()), plainNumbers(t, number, 7, "", ""), plainNumbers(t, number, 7, parts, ""), 1.5},
 		{"clocks", clocks(100, source()), day("", "", ""), day("bends = [4.0, 8.0, 12.0, 16.0, 20.0]\n", "bends = [-10.0, 10.0, 30.0]\n", ""), 0.9},
+		{"times", households(100, source()), home(t, `"day", "week"`, "", ""), home(t, `"hours", "week"`, "bends = [0.0, 10.0, 20.0, 30.0]\n", ""), 0.8},
 	} {
 		line, bent := cook(t, peopleOf(t, c.name, c.csv, c.line)), cook(t, peopleOf(t, c.name+" with bends", c.csv, c.bent))
 		if a, b := errorOf(line, Alone), errorOf(bent, Alone); !(b < c.most*a) {

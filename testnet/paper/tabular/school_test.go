@@ -100,9 +100,9 @@ func TestSchoolBySum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &schoolRun{schoolData: data, ways: schoolWays(true), seed: 1, splits: 2}
+	e := &schoolRun{schoolData: data, ways: schoolWays(true), seed: 1, splits: 4}
 	w, done := schoolWay{bySum, privacy.Budget{Epsilon: 1, Delta: 1e-6}}, paper.Done{}
-	for split := range uint64(2) {
+	for split := range uint64(4) {
 		if done[w.key(1+split)], err = e.run(w, 1+split); err != nil {
 			t.Fatal(err)
 		}
