@@ -41,7 +41,7 @@ func (p *Plan) bends(u *use) string {
 		line, advice = "straight line of it", fmt.Sprintf("bends = [%s] below its max, or where everybody may know that it bends", strings.Join(at, ", "))
 	case u.kind == Time && slices.Contains(straight.Parts, "day"):
 		straight.Parts, bending.Parts = []string{"day"}, []string{"hours"}
-		line, advice = "circle of the time of day", `"hours" in place of "day" in its parts`
+		line, advice = "single wave of the time of day", `"hours" in place of "day" in its parts`
 	default:
 		return ""
 	}
@@ -51,15 +51,16 @@ func (p *Plan) bends(u *use) string {
 	if !worthBending(plain, bent, bentWidth-plainWidth-1, len(sample)-bentWidth) {
 		return ""
 	}
-	return fmt.Sprintf("%s is no %s, which explains %s of how rows differ; a line that bends explains %s: write %s", p.target().Name, line, percent(plain), percent(bent), advice)
+	return fmt.Sprintf("%s is no %s, which explains %s of how rows differ; a line that bends explains %s: write %s",
+		p.target().Name, line, percent(plain), percent(bent), advice)
 }
 
 // worthBending reports whether a line with so many weights more, which leaves so many rows free,
 // explains surely more than a straight one, and enough to matter. Of a thousand columns that have
-// nothing to do with a target, which is normal, about one passes the first.
+// nothing to do with a target, which is normal, about one passes the test by F.
 func worthBending(line, bent float64, more, free int) bool {
-	const enough, chance = 0.02, 0.001
-	if free < 100 || !(bent-line >= enough) {
+	const least, chance = 0.02, 0.001
+	if free < 100 || !(bent-line >= least) {
 		return false
 	}
 	f := distuv.F{D1: float64(more), D2: float64(free)}

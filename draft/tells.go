@@ -12,7 +12,8 @@ type tells struct {
 	// meant is the one target that occurs with each value; nil if there are too many
 	// values or one occurs with two targets.
 	meant map[string]string
-	// sample has some of the numbers, and of times as seconds since 1970, with their targets; first is the first target.
+	// sample has some of the cells, numbers or times in seconds since 1970, with their targets;
+	// first is the first target.
 	sample sample[point]
 	first  string
 }

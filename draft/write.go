@@ -144,7 +144,7 @@ func (w *writer) feature(f *learner.Feature) {
 		w.key("buckets", f.Buckets, "names are hashed into so many; the more, the fewer share one, and the more noise")
 	case Time:
 		w.key("kind", f.Kind, "clocks are those of UTC; utc_offset = \"+01:00\" says otherwise")
-		w.key("parts", f.Parts, "of what it learns; leave out one that says nothing, and write \"hours\" for \"day\" where hours differ each by itself")
+		w.key("parts", f.Parts, "of what it learns; leave out one that says nothing, and write \"hours\" for \"day\" where it has several peaks")
 	case Vector:
 		w.key("kind", f.Kind, "numbers that an encoder of yours computed")
 		w.key("length", f.Length, "so many; only their direction counts, unless scale says the length of a usual one")

@@ -62,19 +62,19 @@ func numberKind() featureKind {
 	})
 }
 
-// line is a number without its bends; its coordinate at the knots are the weights, see
-// [featureKind].
-func (f *Feature) line() (line Feature, weights [][]float64) {
-	line = *f
+// line is a number without its bends; its coordinates at the knots are the weights, see [straightFeature].
+func (f *Feature) line() (straight Feature, weights [][]float64, level []float64) {
+	straight = *f
 	if len(f.Bends) == 0 {
-		return line, nil
+		return straight, nil, nil
 	}
-	line.Bends = nil
+	straight.Bends = nil
 	units := f.knots()
+	level = make([]float64, len(units))
 	for i, knot := range units {
-		units[i] = f.unit(knot)
+		units[i], level[i] = f.unit(knot), 1
 	}
-	return line, [][]float64{units}
+	return straight, [][]float64{units}, level
 }
 
 // knots are where the straight pieces of a number with bends begin and end.

@@ -137,17 +137,22 @@ func (p timePart) put(x []float64, share float64) []float64 {
 }
 
 // circles is the feature with circles where it has knots; what they are at the knots are the
-// weights, see [featureKind].
-func (f *Feature) circles() (line Feature, weights [][]float64) {
-	line = *f
-	line.Parts = nil
-	width, from, bends := f.turnWidth(), 0, false
-	for _, part := range f.parts() {
-		line.Parts = append(line.Parts, part.turn)
-		sin, cos := make([]float64, width), make([]float64, width)
+// weights, see [straightFeature].
+func (f *Feature) circles() (straight Feature, weights [][]float64, level []float64) {
+	straight = *f
+	parts := f.parts()
+	if !slices.ContainsFunc(parts, func(p timePart) bool { return p.knots > 0 }) {
+		return straight, nil, nil
+	}
+	straight.Parts = nil
+	level = make([]float64, f.turnWidth())
+	from := 0
+	for _, part := range parts {
+		straight.Parts = append(straight.Parts, part.turn)
+		sin, cos := make([]float64, len(level)), make([]float64, len(level))
 		for k := range part.knots {
 			sin[from+k], cos[from+k] = math.Sincos(2 * math.Pi * (float64(k) + 0.5) / float64(part.knots))
-			bends = true
+			level[from+k] = 1
 		}
 		if part.knots == 0 {
 			sin[from], cos[from+1] = 1, 1
@@ -155,10 +160,7 @@ func (f *Feature) circles() (line Feature, weights [][]float64) {
 		weights = append(weights, sin, cos)
 		from += part.width()
 	}
-	if !bends {
-		return *f, nil
-	}
-	return line, weights
+	return straight, weights, level
 }
 
 // parseOffset returns by how many seconds clocks are ahead of UTC; "" is UTC itself.

@@ -30,10 +30,9 @@ type featureKind struct {
 	inputs func(*Feature) int      // how many numbers of a vector stand for it, see [Task.EncodeVector]; nil: 1
 	square func(*Feature) float64  // of the usual norm of its coordinates
 
-	// straight returns the feature without bends, and each coordinate of that as the sum of
-	// the feature's coordinates with these weights; nil weights, or a kind without straight:
-	// the feature has no bends.
-	straight func(f *Feature) (line Feature, weights [][]float64)
+	// straight returns the feature without bends, and how its coordinates and the feature's go
+	// together, see [straightFeature]; nil weights, or a kind without straight: the feature has no bends.
+	straight func(f *Feature) (straight Feature, weights [][]float64, level []float64)
 
 	// cell appends the coordinates of a cell, before all coordinates are scaled
 	// together.

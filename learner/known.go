@@ -56,7 +56,7 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 			}
 			return yield(PersonalModel{Theta: theta, Alone: without.model.Alone})
 		}
-		own := k.items == nil && k.upper == nil // the coordinates are the task's own
+		own := k.items == nil && k.upper == nil // else coordinates are not the task's, and no line is one in them
 		if !own || around.besideStraight(t, rows, func(PersonalModel) bool { return both(PersonalModel{}) }) {
 			around.within(extended, rows, both)
 		}

@@ -171,16 +171,16 @@ func TestStraightModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := task.straightened(r.X)
+		line := task.lines().straightened(r.X)
 		theta := make([]float64, len(line))
 		for i := range theta {
 			theta[i] = random.NormFloat64()
 		}
-		bent := task.bent(theta, len(theta))
+		bent := task.lines().bent(theta, len(theta))
 		if got, want := floats.Dot(bent, r.X), floats.Dot(theta, line); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v, want %v", got, want)
 		}
-		if got, want := floats.Dot(task.nearest(bent), line), floats.Dot(theta, line); math.Abs(got-want) > 1e-6 {
+		if got, want := floats.Dot(task.lines().nearest(bent), line), floats.Dot(theta, line); math.Abs(got-want) > 1e-12 {
 			t.Errorf("the nearest straight model gives %v, want %v", got, want)
 		}
 	}
@@ -189,10 +189,10 @@ func TestStraightModels(t *testing.T) {
 // What all knots have in common is in the constant of the nearest straight model.
 func TestNearestStraightModelHasTheConstant(t *testing.T) {
 	task := plainTask("squared", 0)
-	task.Features = []Feature{{Name: "a", Kind: "number", Max: 4, Bends: []float64{1, 3}}, {Name: "b", Kind: "time", Parts: []string{"hours"}}}
+	task.Features = []Feature{{Name: "a", Kind: "number", Max: 4, Bends: []float64{1, 3}}, {Name: "b", Kind: "time", Parts: []string{"week", "hours"}}}
 	task.UsualNorm, task.Constant = 2, 0.5
-	theta := []float64{3, 3, 3, 3, -1, -1, -1, -1, -1, -1, -1, -1, 0.25}
-	wantClose(t, "the model", task.nearest(theta), []float64{0, 0, 0, 0.25 + 2/(2*0.5)}, 1e-6)
+	theta := []float64{3, 3, 3, 3, 0.5, -0.2, -1, -1, -1, -1, -1, -1, -1, -1, 0.25}
+	wantClose(t, "the model", task.lines().nearest(theta), []float64{0, 0.5, -0.2, 0, 0, 0.25 + 2/(2*0.5)}, 1e-12)
 }
 
 // Where straight lines are right, a population's model helps in spite of bends: fits around the
@@ -212,7 +212,7 @@ func TestPopulationOfStraightModels(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		truth := normals(r, line.Dimension())
-		mean := task.bent(truth, line.Width())
+		mean := task.lines().bent(truth, line.Width())
 		for i := range mean {
 			mean[i] += 0.5 * r.NormFloat64()
 		}
@@ -220,7 +220,7 @@ func TestPopulationOfStraightModels(t *testing.T) {
 		for i := range 215 {
 			raw := []float64{2*r.Float64() - 1, 2*r.Float64() - 1, 2*r.Float64() - 1, 2*r.Float64() - 1}
 			record := must(task.EncodeVector(raw))
-			record.Seq, record.Y = 1, floats.Dot(truth, task.straightened(record.X))+0.2*r.NormFloat64()
+			record.Seq, record.Y = 1, floats.Dot(truth, task.lines().straightened(record.X))+0.2*r.NormFloat64()
 			if i < 15 {
 				rows = append(rows, record)
 			} else {

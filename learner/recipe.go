@@ -98,8 +98,8 @@ func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
 }
 
 // maxSquared is the largest number of a record's coordinates whose products can be
-// summed up: they take 64 MiB for each device.
-const maxSquared = 4094
+// summed up: with the bands of a regression's labels they take 64 MiB for each device.
+const maxSquared = 4091
 
 // squares checks that the products of all pairs of a record's coordinates can be summed up.
 func (c *checker) squares(key string, t *Task) {

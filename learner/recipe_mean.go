@@ -24,7 +24,7 @@ const (
 	// noise. It was chosen on splits of School other than those reported.
 	meanRidge = 5
 	// meanBands is into how many bands labels are cut, see [population.Regression]: the
-	// innermost is a 27th of the range. Of made-up households, on seeds other than those
+	// innermost reaches a 27th as far as labels can. Of made-up households, on seeds other than those
 	// reported, four brought more than three or one.
 	meanBands = 4
 )

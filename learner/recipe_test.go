@@ -296,3 +296,12 @@ func ExampleTask_Summing() {
 	fmt.Println(s.Dimension(), "numbers,", s.Rounds(), "round")
 	// Output: 210 numbers, 1 round
 }
+
+// The widest records whose products are summed up make the longest vector that a sum takes, of 2^23
+// numbers, and no longer one.
+func TestWidestRegressionFitsASum(t *testing.T) {
+	r := plainTask("squared", 1).regression()
+	if r.Dimension(maxSquared) > 1<<23 || r.Dimension(maxSquared+1) <= 1<<23 {
+		t.Errorf("%d coordinates make %d numbers, one more %d", maxSquared, r.Dimension(maxSquared), r.Dimension(maxSquared+1))
+	}
+}

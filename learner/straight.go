@@ -2,7 +2,6 @@ package learner
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -19,33 +18,26 @@ type straight struct {
 	pad func(theta []float64) []float64 // converts one of its models to one of the task's
 }
 
-// bends reports whether the task's models are more than straight.
-func (t *Task) bends() bool {
-	return t.Map.Kind != "" || slices.ContainsFunc(t.Features, func(f Feature) bool {
-		_, weights := f.straight()
-		return weights != nil
-	})
-}
-
 // besideStraight makes the straight fits of a task with bends or a map. It returns false
 // if it was stopped.
 func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) bool) bool {
-	if !t.bends() || t.Local.Fixed {
+	l := t.lines()
+	if l == nil || t.Local.Fixed {
 		return true
 	}
 	line := *t
-	line.Map, line.Features = Map{}, slices.Clone(t.Features)
-	for i := range t.Features {
-		line.Features[i], _ = t.Features[i].straight()
+	line.Map, line.Features = Map{}, nil
+	for _, f := range l.features {
+		line.Features = append(line.Features, f.feature)
 	}
 	rows := new(Rows)
 	for r := range train.All() {
-		r.X = t.straightened(r.X)
+		r.X = l.straightened(r.X)
 		rows.Add(r)
 	}
-	of := &straight{search: newSearch(&line, rows, t.nearest(s.prior))}
+	of := &straight{search: newSearch(&line, rows, l.nearest(s.prior))}
 	of.kappas = s.kappas
-	of.pad = func(theta []float64) []float64 { return t.bent(theta, line.Width()) }
+	of.pad = func(theta []float64) []float64 { return l.bent(theta, line.Width()) }
 	left := false
 	of.within(&line, rows, func(m PersonalModel) bool {
 		if m.Theta != nil {
@@ -58,109 +50,122 @@ func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) 
 	return !left
 }
 
-// straight returns the feature without bends, as its kind says.
-func (f *Feature) straight() (line Feature, weights [][]float64) {
-	if of := f.kind().straight; of != nil {
-		return of(f)
+// lines converts between a task's coordinates and those without bends and without a map.
+type lines struct {
+	task     *Task
+	features []straightFeature
+}
+
+// straightFeature is a feature without bends.
+type straightFeature struct {
+	feature Feature
+	width   int // of the feature with bends
+	// weights say how much of each coordinate with bends each straight one has, and level is 1
+	// at all coordinates with bends that add up to 1; nil: the feature has no bends.
+	weights [][]float64
+	level   []float64
+}
+
+// lines returns nil for a task without bends and without a map: its models are straight.
+func (t *Task) lines() *lines {
+	l := &lines{task: t}
+	bends := t.Map.Kind != ""
+	for i := range t.Features {
+		f := &t.Features[i]
+		own := straightFeature{feature: *f, width: f.width()}
+		if of := f.kind().straight; of != nil {
+			own.feature, own.weights, own.level = of(f)
+		}
+		bends = bends || own.weights != nil
+		l.features = append(l.features, own)
 	}
-	return *f, nil
+	if !bends {
+		return nil
+	}
+	return l
 }
 
 // straightened returns the coordinates of a row without bends and without a map.
-func (t *Task) straightened(x []float64) (line []float64) {
-	at := 0
-	for i := range t.Features {
-		f := &t.Features[i]
-		own := x[at : at+f.width()]
-		at += len(own)
-		_, weights := f.straight()
-		if weights == nil {
-			line = append(line, own...)
+func (l *lines) straightened(x []float64) (straight []float64) {
+	for _, f := range l.features {
+		own := x[:f.width]
+		x = x[f.width:]
+		if f.weights == nil {
+			straight = append(straight, own...)
 		}
-		for _, w := range weights {
-			line = append(line, floats.Dot(own, w))
+		for _, w := range f.weights {
+			straight = append(straight, floats.Dot(own, w))
 		}
 	}
-	return append(line, x[at+t.Map.Features:]...)
+	return append(straight, x[l.task.Map.Features:]...)
 }
 
 // bent converts a model of rows that are straightened, with blocks of this width, to one of
 // rows as they are, which gives them the same scores.
-func (t *Task) bent(theta []float64, width int) (out []float64) {
-	for k := range t.loss().scores() {
-		line := block(theta, k, width)
-		for i := range t.Features {
-			f := &t.Features[i]
-			_, weights := f.straight()
-			own := line[:len(weights)]
-			if weights == nil {
-				own = line[:f.width()]
-				out = append(out, own...)
-			} else {
-				bent := make([]float64, f.width())
-				for j, w := range weights {
-					floats.AddScaled(bent, own[j], w)
-				}
-				out = append(out, bent...)
+func (l *lines) bent(theta []float64, width int) (out []float64) {
+	for k := range l.task.loss().scores() {
+		own := block(theta, k, width)
+		for _, f := range l.features {
+			if f.weights == nil {
+				out = append(out, own[:f.width]...)
+				own = own[f.width:]
+				continue
 			}
-			line = line[len(own):]
+			bent := make([]float64, f.width)
+			for _, w := range f.weights {
+				floats.AddScaled(bent, own[0], w)
+				own = own[1:]
+			}
+			out = append(out, bent...)
 		}
-		out = append(append(out, make([]float64, t.Map.Features)...), line...)
+		out = append(append(out, make([]float64, l.task.Map.Features)...), own...)
 	}
 	return out
 }
 
-// nearest is the straight model, in its own coordinates, that differs least from a model at the
-// knots of each feature. What all knots have in common is the constant's.
-func (t *Task) nearest(theta []float64) (line []float64) {
-	width := t.Width()
+// nearest is the straight model, in its own coordinates, whose weights at the knots of each feature
+// differ least from those of a model. What all knots have in common goes to the constant. What the
+// coordinates of a map say is lost.
+func (l *lines) nearest(theta []float64) (straight []float64) {
+	t := l.task
 	for k := range t.loss().scores() {
-		own, common := block(theta, k, width), 0.
-		for i := range t.Features {
-			f := &t.Features[i]
-			_, weights := f.straight()
-			part := own[:f.width()]
-			own = own[len(part):]
-			if weights == nil {
-				line = append(line, part...)
-				continue
+		own, common := block(theta, k, t.Width()), 0.
+		for _, f := range l.features {
+			if f.weights == nil {
+				straight = append(straight, own[:f.width]...)
+			} else {
+				fitted, level := f.nearest(own[:f.width], t.Constant > 0)
+				straight, common = append(straight, fitted...), common+level
 			}
-			fitted := leastSquares(weights, part, t.Constant > 0)
-			line = append(line, fitted[:len(weights)]...)
-			common += fitted[len(weights)]
+			own = own[f.width:]
 		}
-		line = append(line, own[t.Map.Features:]...)
+		straight = append(straight, own[t.Map.Features:]...)
 		if t.Constant > 0 {
-			line[len(line)-1] += common / (t.usualNorm() * t.Constant)
+			straight[len(straight)-1] += common / (t.usualNorm() * t.Constant)
 		}
 	}
-	return line
+	return straight
 }
 
-// leastSquares returns the factors of the rows whose sum is nearest to a vector and, if there may
-// be one, of a row of ones.
-func leastSquares(rows [][]float64, to []float64, ones bool) []float64 {
-	m, n := len(rows), len(to)
-	by := mat.NewDense(n, m+1, nil)
-	for j, row := range rows {
-		by.SetCol(j, row)
+// nearest returns the straight weights nearest to those with bends, by least squares, and how much
+// all knots have in common, which is 0 if there is no constant to take it.
+func (f *straightFeature) nearest(bent []float64, constant bool) (straight []float64, level float64) {
+	n := len(f.weights)
+	by := mat.NewDense(f.width, n+1, nil)
+	for i, w := range f.weights {
+		by.SetCol(i, w)
 	}
-	if ones {
-		for i := range n {
-			by.Set(i, m, 1)
-		}
+	if constant {
+		by.SetCol(n, f.level)
+	} else {
+		by = by.Slice(0, f.width, 0, n).(*mat.Dense)
 	}
-	var normal mat.SymDense
-	normal.SymOuterK(1, by.T())
-	for j := range m + 1 {
-		normal.SetSym(j, j, normal.At(j, j)+1e-9) // two rows may be one, as of a day by hours and as a circle
+	var fitted mat.VecDense
+	if fitted.SolveVec(by, mat.NewVecDense(f.width, bent)) != nil {
+		return make([]float64, n), 0 // knots that are hardly apart
 	}
-	var factors mat.Cholesky
-	var products, out mat.VecDense
-	products.MulVec(by.T(), mat.NewVecDense(n, to))
-	factors.Factorize(&normal)
-	_ = factors.SolveVecTo(&out, &products) // what is positive definite has a solution
-	return out.RawVector().Data
+	all := append(fitted.RawVector().Data, 0)
+	return all[:n], all[n]
 }
 
 // mixed is the mean of a model made from these candidates and of one made from straight fits,

@@ -61,9 +61,10 @@ type Feature struct {
 	// coordinate for each of Values; the cell lists them with "|" between), "range" (a
 	// number; one 0/1 coordinate for each interval between Edges), "text" (Buckets
 	// coordinates, into which its words and their letters are hashed), "time" (a circle
-	// for each of Parts), "vector" (Length coordinates that something else computed) or
-	// "key" (the name of the one thing that the record is about: no coordinate, but
-	// what a private sum knows about the thing; see [Catalogue]). See [Task.Encode].
+	// or eight knots for each of Parts), "vector" (Length coordinates that something else
+	// computed) or "key" (the name of the one thing that the record is about: no
+	// coordinate, but what a private sum knows about the thing; see [Catalogue]). See
+	// [Task.Encode].
 	Kind   string    `toml:"kind"`
 	Min    float64   `toml:"min,omitempty"`
 	Max    float64   `toml:"max,omitempty"`
@@ -85,7 +86,8 @@ type Feature struct {
 	Bends []float64 `toml:"bends,omitempty" json:",omitzero"`
 	// Log takes the logarithm of a number, instead of the number, to [-1, 1].
 	Log bool `toml:"log,omitempty" json:",omitzero"`
-	// Parts are the parts of a time, from "day", "week" and "year"; nil: all three.
+	// Parts are the parts of a time, from "day", "week" and "year", each a circle, and "hours",
+	// the day with eight knots; nil: the first three.
 	Parts []string `toml:"parts,omitempty" json:",omitzero"`
 	// UTCOffset says how far the clocks of a time are ahead of UTC, for example
 	// "+01:00"; "": not at all.

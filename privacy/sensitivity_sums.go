@@ -26,9 +26,9 @@ func ItemsSensitivity(count, vote float64) float64 {
 
 // GramSensitivity is that of the sums of a linear regression: a record adds
 // (alpha svec(x x'), x y') with |x| <= radius and |y| <= target, where y is a number, or
-// some numbers that the record's label alone gives. svec is the upper
-// triangle of a symmetric matrix, with what is off the diagonal times sqrt 2, so that
-// its l2 norm is the Frobenius norm. With R = radius and c = target,
+// several numbers that the record's label alone gives. svec is the upper triangle of a
+// symmetric matrix, with what is off the diagonal times sqrt 2, so that its l2 norm is the
+// Frobenius norm. With R = radius and c = target,
 //
 //	D^2 = 4 R^2 c^2                                       if 2 alpha^2 R^2 <= c^2
 //	D^2 = 2 alpha^2 R^4 + 2 R^2 c^2 + c^4 / (2 alpha^2)   otherwise,
@@ -39,8 +39,9 @@ func ItemsSensitivity(count, vote float64) float64 {
 //	alpha^2 (p^2 + q^2 - 2u^2) + |x y' - z v'|^2.
 //
 // The second term is |x|^2 |y|^2 + |z|^2 |v|^2 - 2 u y'v, convex in y and v, so it is largest
-// where both are of length c: at most c^2 (p + q + 2|u|). The whole then grows with p and q, and |u| <= sqrt(pq) binds
-// less as they grow, so p = q = R^2 and 0 <= |u| <= R^2. What remains is
+// where both are of length c: at most c^2 (p + q + 2|u|). The whole then grows with p and
+// q, and |u| <= sqrt(pq) binds less as they grow, so p = q = R^2 and 0 <= |u| <= R^2. What
+// remains is
 // 2 alpha^2 R^4 + 2 c^2 R^2 + 2 c^2 |u| - 2 alpha^2 u^2, largest at |u| = c^2/(2 alpha^2)
 // or, when that is over R^2, at R^2.
 func GramSensitivity(alpha, radius, target float64) float64 {

@@ -16,9 +16,9 @@ import (
 //
 // The range of labels that everybody may know is often far wider than usual labels are, and
 // noise that hides the widest label would drown these. So a label is cut into bands by its
-// distance from zero, each a third as wide as the next, and each part is weighed so that all
-// parts together are no longer than Label: bands cost no privacy. The sum of an inner band
-// has a fraction of the noise, and an outer one that few labels reach says so, and is left out.
+// distance from zero, each of which reaches a third as far as the next, and each part is weighed
+// so that all parts together are no longer than Label: bands cost no privacy. The sum of an inner
+// band has a fraction of the noise, and an outer one that few labels reach is left out.
 type Regression struct {
 	Scale  float64 // alpha, weight of the second moments relative to the first, > 0
 	Length float64 // R, bound on the features: longer ones are shortened

@@ -68,7 +68,7 @@ type part struct {
 	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
 	member    *member                    // nil: no member runs here
 	dead      bool                       // the member here erased its keys when the sum had no result
-	told      map[peer.ID]time.Time      // when news of each member of the committee made others look last, or will
+	told      map[peer.ID]time.Time      // when news of each member of the committee made those who wait look last, or will
 	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first
 }
 
