@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -270,6 +271,24 @@ func TestExportRoundTrip(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Files that are there are not written over: the same export again changes nothing, another one
+// writes nothing.
+func TestExportOverwritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	one, other := mustRead(t, people(5, 5)), mustRead(t, people(6, 7))
+	for range 2 {
+		if err := one.Export(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Export(dir); err == nil || !strings.Contains(err.Error(), "1.csv is there already and holds something else") {
+		t.Errorf("exported over other files: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "6.csv")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file was written all the same: %v", err)
 	}
 }
 

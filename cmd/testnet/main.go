@@ -38,7 +38,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		fmt.Fprintln(os.Stderr, "\ntestnet: stopping; the results so far follow. Once more stops at once.")
+		fmt.Fprintln(os.Stderr, "\ntestnet: stopping; the results so far follow, if there are any. Once more stops at once.")
 		cancel()
 		<-signals
 		ending.Lock()

@@ -334,7 +334,7 @@ func TestInterruptTwice(t *testing.T) {
 // among as many as are asked for.
 func TestExportOfAStrangersFile(t *testing.T) {
 	dir := t.TempDir()
-	file, out := filepath.Join(dir, "people.csv"), filepath.Join(dir, "out")
+	file, out := filepath.Join(dir, "people.csv"), func(number int) string { return filepath.Join(dir, fmt.Sprint("out", number)) }
 	text := "viewer,genres,year,rating\n"
 	for i := range 24 {
 		text += fmt.Sprintf("v%d,Drama,%d,%d\n", i%2, 1990+i, 1+i%5)
@@ -346,7 +346,7 @@ func TestExportOfAStrangersFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		flags, out, err string
 		code            int
 	}{
@@ -357,12 +357,12 @@ func TestExportOfAStrangersFile(t *testing.T) {
 		{"--node-column viewer --data " + bad, "", "leave them out with --skip-bad", exitFailed},
 		{"--node-column viewer --nodes all --skip-bad --data " + bad, "2 people of " + bad, "Left out: " + bad + " has 1 bad line:", 0},
 	} {
-		code, stdout, stderr := testnetRun(t, t.Context(), append([]string{"export", "--out", out, "--data", file}, strings.Fields(c.flags)...)...)
+		code, stdout, stderr := testnetRun(t, t.Context(), append([]string{"export", "--out", out(i), "--data", file}, strings.Fields(c.flags)...)...)
 		if code != c.code || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.err) {
 			t.Errorf("export %s: exit %d, output %q, errors %q", c.flags, code, stdout, stderr)
 		}
 	}
-	third, err := os.ReadFile(filepath.Join(out, "3.csv"))
+	third, err := os.ReadFile(filepath.Join(out(1), "3.csv"))
 	if err != nil || strings.Count(string(third), "\n") != 1+24/3 {
 		t.Errorf("%v: the third person has\n%s", err, third)
 	}
