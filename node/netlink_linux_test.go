@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -50,7 +51,9 @@ func TestUnderTheBan(t *testing.T) {
 		c.MDNS = true
 		c.UPnP = false
 	}
-	a, b := testNode(t, lineTask(), nil, wild), testNode(t, lineTask(), nil, wild)
+	task := lineTask()
+	task.Name = fmt.Sprint("ban ", os.Getpid()) // another run of the tests on this machine is another network
+	a, b := testNode(t, task, nil, wild), testNode(t, task, nil, wild)
 	loopback := Interface{Name: "lo", Index: 1, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Multicast: true}
 	mobile := Interface{Name: "rmnet0", Index: 2, Addrs: []netip.Addr{netip.MustParseAddr("10.99.0.1")}}
 	start(t, a)
