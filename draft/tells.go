@@ -26,10 +26,12 @@ func (t *tells) add(cell, target string, x, y float64) {
 	if t.rows++; t.rows == 1 {
 		t.first = target
 	}
+	along := x
 	if at, is := timeOf(cell); is {
-		t.sample.add(point{float64(at.Unix()), t.measured(target, y)})
-	} else if !math.IsNaN(x) {
-		t.sample.add(point{x, t.measured(target, y)})
+		along = float64(at.Unix())
+	}
+	if !math.IsNaN(along) {
+		t.sample.add(point{along, t.measured(target, y)})
 	}
 	if cell == target {
 		t.same++

@@ -220,13 +220,13 @@ type deletedRecords struct {
 
 // String implements [fmt.Stringer].
 func (d deletedRecords) String() string {
-	text := fmt.Sprintf("Deleted %d %s. Your model has forgotten %s; what was sent before stays public.\n",
-		d.Records, plural(d.Records, "record", "records"), plural(d.Records, "it", "them"))
-	switch {
-	case d.Records == 0:
-		text = "Deleted nothing: the records with these numbers were deleted before.\n"
-	case d.Before > 0:
-		text += fmt.Sprintf("%d of the numbers were deleted before.\n", d.Before)
+	text := "Deleted nothing: the records with these numbers were deleted before.\n"
+	if d.Records > 0 {
+		text = fmt.Sprintf("Deleted %d %s. Your model has forgotten %s; what was sent before stays public.\n",
+			d.Records, plural(d.Records, "record", "records"), plural(d.Records, "it", "them"))
+		if d.Before > 0 {
+			text += fmt.Sprintf("%d of the numbers were deleted before.\n", d.Before)
+		}
 	}
 	text += "The empty slots stay until the budget of their cohorts is used. Backups made\nbefore still hold what was in them.\n"
 	for _, name := range d.Kept {
