@@ -1,11 +1,15 @@
 #include "textflag.h"
 
+// Lines are asked for into the second level of the cache. The first has room for some 24 on
+// their way, and waits for the address of one page after the other; the second has twice
+// the room and looks addresses up side by side.
+
 // func prefetch(p unsafe.Pointer, lines int)
 TEXT ·prefetch(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX
 	MOVQ lines+8(FP), CX
 next:
-	PREFETCHT0 (AX)
+	PREFETCHT1 (AX)
 	ADDQ $64, AX
 	DECQ CX
 	JGT  next
@@ -19,7 +23,7 @@ TEXT ·prefetchFirst(SB), NOSPLIT, $0-24
 	JZ    done
 next:
 	MOVQ (AX), DX
-	PREFETCHT0 (DX)
+	PREFETCHT1 (DX)
 	ADDQ $16, AX
 	DECQ CX
 	JNZ  next
