@@ -1,77 +1,58 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// agenda is a heap of a shard's agents by when each is due next. Everybody is always
-// in it, at [learner.Never] who is not due at all.
+// agenda is when each of a shard's agents is due next; [learner.Never] who is not due at
+// all. A window finds most blocks of agents with somebody who is due, and looks through
+// those: that takes less time than keeping all in order.
 type agenda struct {
-	heap  []appointment
-	place []int32 // of each agent in the heap
+	at    []time.Duration // of each agent
+	first []time.Duration // the earliest of each block
 }
 
-type appointment struct {
-	at  time.Duration
-	who int32 // counted within the shard
-}
-
-func (a appointment) before(b appointment) bool {
-	return a.at < b.at || a.at == b.at && a.who < b.who
-}
+// blockSize is how many agents a block has.
+const blockSize = 64
 
 func newAgenda(n int, at time.Duration) agenda {
-	g := agenda{make([]appointment, n), make([]int32, n)}
-	for i := range n {
-		g.heap[i], g.place[i] = appointment{at, int32(i)}, int32(i)
-	}
-	return g
+	return agenda{slices.Repeat([]time.Duration{at}, n), slices.Repeat([]time.Duration{at}, (n+blockSize-1)/blockSize)}
 }
 
-// due is when an agent is.
-func (g *agenda) due(who int32) time.Duration { return g.heap[g.place[who]].at }
+// due is when an agent is, counted within the shard.
+func (g *agenda) due(who int32) time.Duration { return g.at[who] }
+
+// next is when the first one is.
+func (g *agenda) next() time.Duration { return slices.Min(g.first) }
 
 // before appends those who are due before a time.
 func (g *agenda) before(end time.Duration, who []int32) []int32 {
-	return g.below(0, end, who)
+	for b, first := range g.first {
+		if first >= end {
+			continue
+		}
+		for k, at := range g.block(b) {
+			if at < end {
+				who = append(who, int32(b*blockSize+k))
+			}
+		}
+	}
+	return who
 }
 
-// below is before for the part of the heap under k.
-func (g *agenda) below(k int, end time.Duration, who []int32) []int32 {
-	if k >= len(g.heap) || g.heap[k].at >= end {
-		return who
-	}
-	who = append(who, g.heap[k].who)
-	return g.below(2*k+2, end, g.below(2*k+1, end, who))
+func (g *agenda) block(b int) []time.Duration {
+	return g.at[b*blockSize : min((b+1)*blockSize, len(g.at))]
 }
 
 // set moves an agent to a new time.
 func (g *agenda) set(who int32, at time.Duration) {
-	k := g.place[who]
-	e := appointment{at, who}
-	for k > 0 {
-		up := (k - 1) / 2
-		if !e.before(g.heap[up]) {
-			break
-		}
-		g.put(k, g.heap[up])
-		k = up
+	b, was := int(who)/blockSize, g.at[who]
+	g.at[who] = at
+	switch {
+	case at <= g.first[b]:
+		g.first[b] = at
+	case was == g.first[b]:
+		g.first[b] = slices.Min(g.block(b))
 	}
-	for {
-		down := 2*k + 1
-		if down >= int32(len(g.heap)) {
-			break
-		}
-		if down+1 < int32(len(g.heap)) && g.heap[down+1].before(g.heap[down]) {
-			down++
-		}
-		if !g.heap[down].before(e) {
-			break
-		}
-		g.put(k, g.heap[down])
-		k = down
-	}
-	g.put(k, e)
-}
-
-func (g *agenda) put(k int32, e appointment) {
-	g.heap[k], g.place[e.who] = e, k
 }

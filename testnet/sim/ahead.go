@@ -22,13 +22,14 @@ type piece struct {
 
 // lineSize is that of the caches of all processors that are asked, and mostLines how many
 // lines a piece has at most.
-const lineSize, mostLines = 64, 8
+const lineSize, mostLines = 64, 32
 
 // outOfCache is how many agents are too many for a cache: with fewer, asking would cost
 // more than waiting.
 const outOfCache = 256
 
-// ahead prepares the wakes that come after the k-th.
+// ahead prepares the wakes that come after the k-th. First comes what the next one will
+// use first.
 func (w *worker) ahead(k int) {
 	w.atWork = k
 	if !w.s.fetch {
@@ -38,13 +39,13 @@ func (w *worker) ahead(k int) {
 		w.between()
 	}
 	w.pieces, w.asked = w.pieces[:0], 0
-	if next, there := w.waking(k + 1); there && w.learns(next) {
-		w.planFor(next, w.line[k].home == next.home, &w.plans[(k+1)%2])
-	}
-	for stage := learner.Stages - 1; stage >= 0; stage-- { // the most urgent first
+	for stage := learner.Stages - 1; stage >= 0; stage-- {
 		if next, there := w.waking(k + learner.Stages - stage); there && (stage == 0 || w.learns(next)) {
 			w.s.actors[next.who].listener.Ahead(stage, w.near)
 		}
+	}
+	if next, there := w.waking(k + 1); there && w.learns(next) {
+		w.planFor(next, w.line[k].home == next.home, &w.plans[(k+1)%2])
 	}
 	if next, there := w.waking(k + 2); there && w.learns(next) {
 		a := &w.s.actors[next.who]
@@ -125,6 +126,8 @@ func (w *worker) between() {
 	if w.asked < len(w.pieces) {
 		p := w.pieces[w.asked]
 		w.asked++
-		prefetch(p.at, p.lines)
+		if p.lines > 1 { // the first was asked for
+			prefetch(unsafe.Add(p.at, lineSize), p.lines-1)
+		}
 	}
 }

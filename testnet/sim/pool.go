@@ -50,7 +50,7 @@ func (s *simulation) reservePools() {
 	block := inLargePages(make([]float64, poolRoom*len(s.actors)/2*stride))
 	for i := range s.shards {
 		h := &s.shards[i]
-		agents := len(h.agenda.heap)
+		agents := len(h.agenda.at)
 		size := poolRoom * agents / 2
 		h.pool = pool{dimension: dimension, stride: stride, reserved: block[:size*stride], shift: uint(bits.Len(uint(agents))), given: nothing}
 		h.pool.add(size)
@@ -64,8 +64,8 @@ func (s *simulation) reserveAgents() {
 	shares := make([]learner.Share, len(s.shards))
 	for i := range s.shards {
 		h := &s.shards[i]
-		shares[i] = learner.Share{Workspace: &h.workspace, Agents: len(h.agenda.heap)}
-		for k := range h.agenda.heap {
+		shares[i] = learner.Share{Workspace: &h.workspace, Agents: len(h.agenda.at)}
+		for k := range h.agenda.at {
 			who := int(h.first) + k
 			shares[i].Edges += len(s.Participants[who].Edges)
 			shares[i].Records += len(s.Participants[who].Records)

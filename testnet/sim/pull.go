@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"time"
+	"unsafe"
 
 	"p2pnode/learner"
 )
@@ -124,7 +125,12 @@ type release struct {
 
 // publish lets the others see what the shard's agents have released in the window.
 func (h *shard) publish() {
-	for _, r := range h.released {
+	const soon = 8
+	for k, r := range h.released {
+		if h.s.fetch && k+soon < len(h.released) {
+			o := &h.s.outboxes[h.released[k+soon].who]
+			prefetch(unsafe.Pointer(o), int(unsafe.Sizeof(*o))/lineSize)
+		}
 		h.s.outboxes[r.who].put(r.edition)
 	}
 	h.released = h.released[:0]

@@ -272,7 +272,7 @@ func (s *simulation) end(until time.Duration) error {
 func (s *simulation) upcoming() time.Duration {
 	at := s.agenda.next()
 	for i := range s.shards {
-		at = min(at, s.shards[i].agenda.heap[0].at)
+		at = min(at, s.shards[i].agenda.next())
 	}
 	if len(s.changes) > 0 {
 		at = min(at, s.changes[0].at)

@@ -388,25 +388,27 @@ func TestStepsChangeNothing(t *testing.T) {
 	}
 }
 
-func TestAgendaIsInOrder(t *testing.T) {
+// The agenda knows who is due first, and who before a time, whatever was moved.
+func TestAgendaKnowsWhoIsDue(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	const n = 40
-	g, due := newAgenda(n, learner.Never), make([]time.Duration, n)
-	for i := range due {
-		due[i] = learner.Never
-	}
+	const n = 2*blockSize + 5
+	g, due := newAgenda(n, learner.Never), slices.Repeat([]time.Duration{learner.Never}, n)
 	for range 5000 {
-		who, at := r.IntN(n), time.Duration(r.IntN(50))
+		who, at := r.IntN(n), time.Duration(r.IntN(200))
 		g.set(int32(who), at)
 		due[who] = at
-		least := 0
-		for i := range due {
-			if due[i] < due[least] {
-				least = i
+		if got, want := g.next(), slices.Min(due); got != want || g.due(int32(who)) != at {
+			t.Fatalf("the first is due at %v, want %v", got, want)
+		}
+		end := time.Duration(r.IntN(200))
+		var want []int32
+		for i, at := range due {
+			if at < end {
+				want = append(want, int32(i))
 			}
 		}
-		if got := g.heap[0]; got != (appointment{due[least], int32(least)}) {
-			t.Fatalf("first is %v, want %d at %v", got, least, due[least])
+		if got := g.before(end, nil); !slices.Equal(got, want) {
+			t.Fatalf("before %v are due %v, want %v", end, got, want)
 		}
 	}
 }
