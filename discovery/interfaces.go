@@ -12,6 +12,8 @@ import (
 
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/internal/turn"
 )
 
 // Interface is one network interface of this machine.
@@ -119,7 +121,7 @@ func (i *Interfaces) Follow(ctx context.Context, f func()) {
 // background while it is awake itself.
 func (i *Interfaces) Watch(ctx context.Context) {
 	before := time.Now()
-	for sleep(ctx, turn(), nil) {
+	for sleep(ctx, turn.Wait(lookEvery), nil) {
 		now := time.Now()
 		woke := awoke(now.Round(0).Sub(before.Round(0)), now.Sub(before))
 		if i.refresh() || woke {

@@ -3,15 +3,9 @@ package discovery
 import (
 	"context"
 	"time"
-)
 
-// turn returns how long it is until the clock shows a multiple of [lookEvery], and at
-// least half as long as that. What looks at every turn wakes the process once for all of
-// it, as searches do to check whether to go on resting; the check sends nothing.
-func turn() time.Duration {
-	now := time.Now().Add(lookEvery / 2)
-	return now.Truncate(lookEvery).Add(lookEvery + lookEvery/2).Sub(now)
-}
+	"p2pnode/internal/turn"
+)
 
 // pace spaces the looks for other nodes. The pauses are short at first and grow, and are
 // long at once when there are enough candidates.
@@ -34,7 +28,7 @@ func (p *pace) rest(ctx context.Context, rare bool, changed <-chan struct{}, new
 	end := time.Now().Add(jitter(p.pause))
 	p.pause = min(time.Duration(float64(p.pause)*p.grow), p.longest)
 	for left := time.Until(end); left > 0 && ctx.Err() == nil; left = time.Until(end) {
-		if !sleep(ctx, min(left, turn()), changed) || news() {
+		if !sleep(ctx, min(left, turn.Wait(lookEvery)), changed) || news() {
 			p.pause = 0
 			return
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/turn"
 )
 
 const (
@@ -47,7 +49,7 @@ func (d deafness) check(connected bool) (after deafness, cut bool) {
 // On a busy machine a new neighbour takes seconds to subscribe. A connection that is cut
 // then may be one through a hole in two routers, which cannot be punched again for a minute.
 func (g *Gossip) watch(ctx context.Context) {
-	tick := time.NewTicker(g.watchEvery)
+	tick := time.NewTicker(turn.Wait(g.watchEvery))
 	defer tick.Stop()
 	deaf := make(map[peer.ID]deafness)
 	door := &network.NotifyBundle{ConnectedF: g.turnAway}
@@ -61,7 +63,7 @@ func (g *Gossip) watch(ctx context.Context) {
 			g.closeRefused()
 		case <-tick.C:
 			g.closeDeaf(deaf)
-			next := g.watchEvery
+			next := turn.Wait(g.watchEvery)
 			if len(deaf) > 0 {
 				next = min(next, deafEvery)
 			}

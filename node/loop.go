@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/internal/turn"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/diary"
@@ -41,8 +42,8 @@ type loop struct {
 	records chan recordChange
 	shown   atomic.Pointer[learner.State] // the state that the owner is told, without waiting for the agent
 
-	told     []learner.Edge   // the edges that the agent was told last
-	recheck  <-chan time.Time // when to check whether these are still right
+	told     []learner.Edge // the edges that the agent was told last
+	recheck  *time.Timer    // when to check whether these are still right
 	timer    *time.Timer
 	outgoing chan outgoing   // messages that will be sent, oldest first; broadcasts are committed
 	stopping <-chan struct{} // closed when run must return
@@ -64,9 +65,8 @@ type recordChange struct {
 func (l *loop) run(ctx context.Context) error {
 	l.timer = time.NewTimer(time.Hour)
 	defer l.timer.Stop()
-	recheck := time.NewTicker(l.recheckEvery)
-	defer recheck.Stop()
-	l.recheck = recheck.C
+	l.recheck = time.NewTimer(turn.Wait(l.recheckEvery))
+	defer l.recheck.Stop()
 	var publishing sync.WaitGroup
 	defer publishing.Wait()
 	ctx, stop := context.WithCancel(ctx)
@@ -102,7 +102,8 @@ func (l *loop) next(ctx context.Context) error {
 		return l.look()
 	case <-l.gossip.ListenersChanged():
 		return l.look()
-	case <-l.recheck:
+	case <-l.recheck.C:
+		l.recheck.Reset(turn.Wait(l.recheckEvery))
 		// A listener that leaves and comes back may cause only one event. If the loop
 		// looked in between, it would believe for ever that the listener is away.
 		if !slices.Equal(l.told, l.hood.forAgent()) {

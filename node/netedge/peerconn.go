@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/internal/crowd"
+	"p2pnode/internal/turn"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	slowAtOnce = 8
 	// behind is how much longer writing may take than the rests between two writes.
 	behind = 2 * time.Second
+	// together is how far apart the ends of patience are.
+	together = 5 * time.Second
 	// readMore is how many bytes strangers may send in each readWindow before they must
 	// share, and readEach how many more for each that the node serves: to decrypt them and
 	// to keep them apart takes time, whatever they say. A frame, which may have no byte in
@@ -106,12 +109,24 @@ func (c *peerConn) Write(p []byte) (int, error) {
 	if c.debt == 0 {
 		c.entrance.waitsNoMore(c)
 	}
-	c.late.Reset(behind - c.debt)
+	if !c.entrance.wanted(c.peer) { // else nobody asks how long it takes
+		c.late.Reset(behind - c.debt)
+	}
 	n, err := c.Conn.Write(p)
 	c.late.Stop()
 	c.wrote = time.Now()
 	c.debt = min(c.debt+c.wrote.Sub(begun), behind)
 	return n, err
+}
+
+// SetWriteDeadline implements [net.Conn]. Yamux sets a deadline for nearly every write, and
+// each would wake the process when it has long been replaced. One that is soon, as for a
+// last word, is kept.
+func (c *peerConn) SetWriteDeadline(t time.Time) error {
+	if time.Until(t) > behind {
+		t = turn.After(t, together)
+	}
+	return c.Conn.SetWriteDeadline(t)
 }
 
 // Close implements [net.Conn].

@@ -14,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/internal/require"
+	"p2pnode/internal/turn"
 )
 
 // A header opens a stream if it says so, whatever the pieces in which it comes; what looks
@@ -243,6 +244,34 @@ func TestSlowReadersOfOneNetworkAreFew(t *testing.T) {
 		}
 		for _, far := range ends {
 			_ = far.Close()
+		}
+	})
+}
+
+// deadlines notes those that are set for writing.
+type deadlines struct {
+	net.Conn
+	set []time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// Deadlines of many connections fall together, but for those that are soon, and for none.
+func TestDeadlinesFallTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &deadlines{}
+		c := newEntrance(Power{}, openDoor{}).peerConn(d, randomPeer(t))
+		now := time.Now()
+		soon, later := now.Add(behind), now.Add(7*time.Second)
+		for _, at := range []time.Time{{}, soon, later, later.Add(time.Second)} {
+			require.NoError(t, c.SetWriteDeadline(at))
+		}
+		at := turn.After(later, together)
+		if want := []time.Time{{}, soon, at, at}; !slices.Equal(d.set, want) {
+			t.Errorf("set to %v, want %v", d.set, want)
 		}
 	})
 }
