@@ -195,12 +195,12 @@ func TestFittedWhileRecordsComeAndGo(t *testing.T) {
 // Close ends what runs and refuses what comes.
 func TestCloseEndsTheFit(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
-	n.fits.mu.Lock()
-	n.beginFit()
-	n.fits.mu.Unlock()
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
+	end, cancelled := endless(t, n)
+	closed := make(chan error)
+	go func() { closed <- n.Close() }()
+	require.Eventually(t, "the fit is told to end", cancelled)
+	end()
+	require.NoError(t, <-closed)
 	if n.fits.current != nil {
 		t.Error("a fit is under way after Close")
 	}
