@@ -111,7 +111,7 @@ type Gossip struct {
 	direct    direct
 	counts    counters
 	pulse     time.Duration // between heartbeats
-	// watchEvery is the time between looks of the watchdog while all neighbours listen.
+	// watchEvery is about the time between looks of the watchdog while all neighbours listen.
 	watchEvery time.Duration
 
 	mu      sync.Mutex

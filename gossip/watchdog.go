@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// calmEvery is the shortest time between two checks while all neighbours listen.
+	// calmEvery is about the shortest time between two checks while all neighbours listen.
 	calmEvery = 5 * time.Second
 	// deafEvery is the longest time between two checks while a neighbour is deaf.
 	deafEvery = 2 * time.Second

@@ -16,7 +16,6 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/discovery/members"
 	"p2pnode/gossip"
-	"p2pnode/internal/turn"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 	"p2pnode/node/datadir"
@@ -153,11 +152,7 @@ func (h *neighbourhood) run(ctx context.Context) error {
 				h.step(ctx, peering.Tick{})
 			}
 		}
-		wait := min(h.next, h.saveAt()) - h.now()
-		if look := h.config.Look; wait >= look { // there is nothing to do
-			wait = turn.Wait(look)
-		}
-		timer.Reset(wait)
+		timer.Reset(min(h.next, h.saveAt()) - h.now())
 	}
 }
 

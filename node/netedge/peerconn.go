@@ -20,7 +20,8 @@ const (
 	slowAtOnce = 8
 	// behind is how much longer writing may take than the rests between two writes.
 	behind = 2 * time.Second
-	// together is how far apart the ends of patience are.
+	// together is how far apart the ends of patience are: up to so much longer than yamux
+	// asks for a write may take.
 	together = 5 * time.Second
 	// readMore is how many bytes strangers may send in each readWindow before they must
 	// share, and readEach how many more for each that the node serves: to decrypt them and
@@ -109,7 +110,9 @@ func (c *peerConn) Write(p []byte) (int, error) {
 	if c.debt == 0 {
 		c.entrance.waitsNoMore(c)
 	}
-	if !c.entrance.wanted(c.peer) { // else nobody asks how long it takes
+	// Nobody asks how long a write to a neighbour takes. A peer that stops being one during
+	// a write is noticed at the next, or at the deadline.
+	if !c.entrance.wanted(c.peer) {
 		c.late.Reset(behind - c.debt)
 	}
 	n, err := c.Conn.Write(p)

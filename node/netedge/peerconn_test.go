@@ -265,7 +265,7 @@ func TestDeadlinesFallTogether(t *testing.T) {
 		d := &deadlines{}
 		c := newEntrance(Power{}, openDoor{}).peerConn(d, randomPeer(t))
 		now := time.Now()
-		soon, later := now.Add(behind), now.Add(7*time.Second)
+		soon, later := now.Add(behind), turn.After(now.Add(7*time.Second), together).Add(1) // a turn has just gone by
 		for _, at := range []time.Time{{}, soon, later, later.Add(time.Second)} {
 			require.NoError(t, c.SetWriteDeadline(at))
 		}

@@ -6,8 +6,9 @@ import (
 )
 
 // agenda is when each of a shard's agents is due next; [learner.Never] who is not due at
-// all. A window finds most blocks of agents with somebody who is due, and looks through
-// those: that takes less time than keeping all in order.
+// all. A window looks at the earliest of each block of agents, and through the blocks with
+// somebody who is due. If many are, that takes less time than keeping all in order; a window
+// with few takes some two microseconds for 100,000 agents.
 type agenda struct {
 	at    []time.Duration // of each agent
 	first []time.Duration // the earliest of each block

@@ -28,8 +28,8 @@ const lineSize, mostLines = 64, 32
 // more than waiting.
 const outOfCache = 256
 
-// ahead prepares the wakes that come after the k-th. First comes what the next one will
-// use first.
+// ahead prepares the wakes that come after the k-th. The order is the fastest of those that
+// were measured.
 func (w *worker) ahead(k int) {
 	w.atWork = k
 	if !w.s.fetch {

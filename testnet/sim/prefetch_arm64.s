@@ -1,5 +1,7 @@
 #include "textflag.h"
 
+// Into which level of the cache lines are asked for was measured on amd64 alone.
+
 // func prefetch(p unsafe.Pointer, lines int)
 TEXT ·prefetch(SB), NOSPLIT, $0-16
 	MOVD p+0(FP), R0

@@ -125,7 +125,7 @@ type release struct {
 
 // publish lets the others see what the shard's agents have released in the window.
 func (h *shard) publish() {
-	const soon = 8
+	const soon = 8 // how many releases ahead the outbox is fetched that will be written to
 	for k, r := range h.released {
 		if h.s.fetch && k+soon < len(h.released) {
 			o := &h.s.outboxes[h.released[k+soon].who]
