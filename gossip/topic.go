@@ -10,6 +10,8 @@ import (
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/turn"
 )
 
 // ownerLength is how many characters of the owner's peer ID a topic carries. 16
@@ -57,7 +59,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params := pubsub.DefaultGossipSubParams()
 	params.D, params.Dlo, params.Dhi, params.Dout, params.Dscore, params.Dlazy = 0, 0, 0, 0, 0, 6
 	params.Connectors = 1
-	params.HeartbeatInterval = g.pulse
+	params.HeartbeatInitialDelay, params.HeartbeatInterval = turn.Wait(g.pulse), g.pulse
 	params.MaxIHaveLength = askedAtOnce
 	subscriptions := newSubscriptions(g.config.Network, g.host.ID())
 	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)

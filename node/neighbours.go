@@ -16,6 +16,7 @@ import (
 	"p2pnode/discovery"
 	"p2pnode/discovery/members"
 	"p2pnode/gossip"
+	"p2pnode/internal/turn"
 	"p2pnode/learner"
 	"p2pnode/learner/graph"
 	"p2pnode/node/datadir"
@@ -56,7 +57,8 @@ type neighbourhood struct {
 	// The fields below belong to the goroutine of run.
 	now     func() time.Duration // the machine's clock; replaced only in tests
 	start   time.Time            // the zero of that clock
-	next    time.Duration        // the time of the machine's next tick
+	due     time.Duration        // when the machine wants its next tick
+	next    time.Duration        // when it gets it
 	edges   map[peer.ID]*edge    // the edges as they are stored, or will be
 	unsaved map[peer.ID]bool     // peers whose edges have changed and are not stored yet
 	saved   time.Duration        // the time at which edges were stored last
@@ -168,9 +170,22 @@ func (h *neighbourhood) stepAlone(ctx context.Context, in peering.Input) peering
 	if h.observe != nil {
 		h.observe(now, in, out)
 	}
-	h.next = out.Next
+	h.schedule(now, out.Next)
 	h.carryOut(ctx, out)
 	return out
+}
+
+// schedule notes when the machine wants its next tick. It gets it then, or at a turn if
+// nothing but the time asks for it.
+func (h *neighbourhood) schedule(now, due time.Duration) {
+	switch look := h.config.Look; {
+	case due == h.due && now < h.next: // noted before
+	case due-now >= look:
+		h.next = now + turn.Wait(look)
+	default:
+		h.next = due
+	}
+	h.due = due
 }
 
 // checkMembers tells the machine who the members are, if the list has changed or a

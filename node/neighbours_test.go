@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -15,7 +16,9 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/internal/require"
+	"p2pnode/internal/turn"
 	"p2pnode/learner"
+	"p2pnode/peering"
 )
 
 // idleSession is a session whose parts do not run: the test calls them.
@@ -237,4 +240,37 @@ func (a *busyAgent) work(s *session) (done func()) {
 	go func() { ended <- s.records(nil, nil) }()
 	<-a.begun
 	return func() { close(a.end); <-ended }
+}
+
+// A tick that nothing but the time asks for comes at a turn. Others come when the machine
+// wants them, and none is put off by what happens meanwhile.
+func TestTicksComeAtTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const look = 5 * time.Second
+		h := &neighbourhood{config: peering.Config{Look: look}, due: -1}
+		start := time.Now()
+		for range 20 {
+			now := time.Since(start)
+			h.schedule(now, now+look)
+			turned := h.next
+			if at := start.Add(turned); !turn.After(at, look).Equal(at) || turned < now+look/2 || turned > now+look*3/2 {
+				t.Errorf("at %v the next tick comes at %v, and the turn after that is %v later", now, turned, turn.After(at, look).Sub(at))
+			}
+			time.Sleep(look / 3)
+			if h.schedule(time.Since(start), now+look); h.next != turned {
+				t.Errorf("something happened, and the next tick comes at %v in place of %v", h.next, turned)
+			}
+			for _, due := range []time.Duration{time.Since(start), time.Since(start) + time.Second} {
+				if h.schedule(time.Since(start), due); h.next != due {
+					t.Errorf("a tick is wanted at %v and comes at %v", due, h.next)
+				}
+			}
+			time.Sleep(1234 * time.Millisecond)
+			if now, due := h.next+1, h.due; now < due {
+				t.Fatal("the test is wrong")
+			} else if h.schedule(now, due); h.next != due {
+				t.Errorf("a tick of %v that has passed comes at %v", due, h.next)
+			}
+		}
+	})
 }

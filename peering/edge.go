@@ -153,11 +153,14 @@ func (n *Neighbourhood) accepted(c *call, reply Reply) {
 func (n *Neighbourhood) join(id learner.ID, agreed terms, invited bool) {
 	l := &link{
 		peer: id, terms: agreed, since: n.now, invited: invited,
-		connected: true, up: true, met: true, seen: n.now, renewed: n.now, asked: n.now,
+		connected: true, up: true, met: true, back: n.now, seen: n.now, renewed: n.now, asked: n.now,
 	}
 	old := n.link(id)
 	if old != nil {
 		l.since, l.invited = old.since, old.invited
+		if old.up {
+			l.back = old.back
+		}
 		l.doubt = old.doubt && l.by == n.self // the other end may still hold its own earlier answer
 		if old.weight != l.weight || old.known != l.known {
 			n.out.Changed = true

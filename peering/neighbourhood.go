@@ -21,9 +21,9 @@ type Config struct {
 	Closed  bool
 	Servers []learner.ID  // servers of learner polar, one of which is an end of every edge; nil: there are no roles
 	Look    time.Duration // required: the time between looks at neighbours that give no cause
-	// Renew is how old an edge becomes before the node asks for it again, which repairs an
-	// edge that only one end knows. It is also the longest time between two exchanges.
-	// Required.
+	// Renew is how long after its ends were connected a node asks for an edge again, which
+	// repairs an edge that only one end knows. While they stay connected it then asks a
+	// fifth as often. Renew is also the longest time between two exchanges. Required.
 	Renew time.Duration
 	// Choices and View are the random sources of the node and of its view. Both are
 	// required, and the caller must not use them afterwards.
@@ -216,6 +216,7 @@ type link struct {
 	connected bool
 	up        bool // connected when last looked at
 	met       bool
+	back      time.Duration // connected since, unless up is false
 	seen      time.Duration // connected last
 	renewed   time.Duration // agreed on again
 	asked     time.Duration // this end asked for that

@@ -1,6 +1,7 @@
 package peering
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -100,5 +101,33 @@ func TestNamedPeersAreKeptFromAnExchange(t *testing.T) {
 	}})
 	if e, known := n.named["friend"]; !known || e.Age != 7 || len(n.named) != 1 {
 		t.Errorf("%d named peers, the friend's entry %+v", len(n.named), e)
+	}
+}
+
+// An edge is renewed soon after its ends were connected and then seldom, and soon again when
+// the peer was away.
+func TestRenewalsBecomeRare(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.joined(t, "a")
+	n.pace.next = 100 * time.Hour // no exchange
+	renewed := func() (minutes []int) {
+		begun := n.clock
+		for range 40 * 60 {
+			n.wait(time.Second)
+			for _, c := range n.step(Tick{}).Calls {
+				minutes = append(minutes, int((n.clock - begun).Minutes()))
+				n.step(agrees(c))
+			}
+		}
+		return minutes
+	}
+	want := []int{1, 6, 11, 16, 21, 26, 31, 36}
+	if got := renewed(); !slices.Equal(got, want) {
+		t.Errorf("renewed after %v minutes, want %v", got, want)
+	}
+	n.step(Lost{"a"})
+	n.step(Connected{"a"})
+	if got, want := renewed(), append([]int{0}, want...); !slices.Equal(got, want) {
+		t.Errorf("when the peer came back, renewed after %v minutes, want %v", got, want)
 	}
 }

@@ -18,6 +18,7 @@ const (
 	answerSoon  = 3 * time.Second  // how long an exchange waits for the answer of a peer that is asked for an edge
 	retryDelay  = 20 * time.Second // before the node asks a peer again that declined or failed
 	renewAfter  = 2 * time.Second  // the earliest renewal of an edge after a release that gives it another weight
+	calm        = 5                // times as long as to the first renewal of an edge it is to the next one
 	meetEvery   = 3 * time.Second  // between two renewals of an edge until its first answer of the run
 	deadAfter   = time.Hour        // how long an edge whose peer is away is kept
 	maxFailures = 3                // requests without an answer before a candidate is forgotten
@@ -106,14 +107,22 @@ func (n *Neighbourhood) renewals() {
 		}
 		switch {
 		case !l.connected || n.calls[l.peer] != nil: // a peer that came back meanwhile is asked after this request
-		case !l.up || n.now-l.asked > n.renewal(l):
-			l.up, l.asked = true, n.now
-			n.request(&call{Call: Call{graph.Entry{Peer: l.peer}, Request{Kind: Ask}}})
+		case !l.up:
+			l.up, l.back = true, n.now
+			n.renew(l)
+		case n.now-l.asked > n.renewal(l):
+			n.renew(l)
 		}
 	}
 }
 
-// renewal returns how old an edge may become before it is renewed.
+func (n *Neighbourhood) renew(l *link) {
+	l.asked = n.now
+	n.request(&call{Call: Call{graph.Entry{Peer: l.peer}, Request{Kind: Ask}}})
+}
+
+// renewal returns how long an edge may go without a renewal. What went wrong while the
+// two ends were connected is repaired soon; later there is little to repair.
 func (n *Neighbourhood) renewal(l *link) time.Duration {
 	switch {
 	case !l.met:
@@ -123,7 +132,10 @@ func (n *Neighbourhood) renewal(l *link) time.Duration {
 	case n.moved(l):
 		return renewAfter
 	}
-	return n.renewEvery
+	if l.asked-l.back < n.renewEvery {
+		return n.renewEvery
+	}
+	return calm * n.renewEvery
 }
 
 // moved reports whether this node's latest release would give the edge another weight.

@@ -22,9 +22,7 @@ type Power struct {
 	hung      time.Duration
 	Heartbeat time.Duration // how often gossipsub does its regular work
 	Look      time.Duration // how often the neighbours are checked while nothing happens
-	// Renew is the age at which the node asks for an edge again, which repairs an edge
-	// that only one end knows. It is also the longest time between two exchanges.
-	Renew time.Duration
+	Renew     time.Duration // see [peering.Config]
 	// connections is how many connections there may be. Beyond that, connections to peers
 	// other than neighbours are closed until spare are left.
 	connections, spare int
@@ -41,8 +39,8 @@ const spareFor = 10 * time.Second
 // PowerOf returns the power that a configuration asks for, in a graph of this degree.
 func PowerOf(c *datadir.Config, degree int) Power {
 	p := Power{
-		silence: 6 * time.Second, answer: 6 * time.Second, hung: time.Minute,
-		Heartbeat: 2 * time.Second, Look: 5 * time.Second, Renew: time.Minute,
+		silence: 6 * time.Second, answer: 6 * time.Second, hung: 2 * time.Minute,
+		Heartbeat: 2500 * time.Millisecond, Look: 5 * time.Second, Renew: time.Minute,
 		connections: 2*degree + 12, spare: 8,
 	}
 	if c.DHT == "server" { // other nodes send it their questions

@@ -164,5 +164,5 @@ func (r *Relay) Status() RelayStatus {
 
 // relayPower returns the power of a relay, which exists to be connected to.
 func relayPower() Power {
-	return Power{silence: 6 * time.Second, answer: 6 * time.Second, hung: time.Minute, connections: mostAtOnce, spare: mostAtOnce / 2}
+	return Power{silence: 6 * time.Second, answer: 6 * time.Second, hung: 2 * time.Minute, connections: mostAtOnce, spare: mostAtOnce / 2}
 }
