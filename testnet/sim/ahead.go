@@ -9,20 +9,20 @@ import (
 // Agents that wake one after the other lie anywhere in memory, and most of a wake would
 // be waiting for it. So while one is at work, what the next ones will touch is brought
 // into the cache: where one thing says where the next lies, a wake earlier each. All at
-// once would be more than a processor has on its way at a time, so it is asked for in pieces,
-// one whenever the agent at work has done with a record or a neighbour. A piece whose page the
+// once would be more than a processor has on its way at a time, so a batch of lines is asked
+// for whenever the agent at work has done with a record or a neighbour. A piece whose page the
 // processor does not know waits longer for its address than for the numbers, so the first
 // line of each is asked for at once: the addresses are looked up side by side.
 
-// piece is some lines of memory that will be touched.
+// piece is memory that will be touched, some lines of it.
 type piece struct {
 	at    unsafe.Pointer
 	lines int
 }
 
-// lineSize is that of the caches of all processors that are asked, and mostLines how many
-// lines a piece has at most.
-const lineSize, mostLines = 64, 32
+// lineSize is that of the caches of all processors that are asked, and batch how many lines
+// are asked for at a time.
+const lineSize, batch = 64, 24
 
 // outOfCache is how many agents are too many for a cache: with fewer, asking would cost
 // more than waiting.
@@ -111,23 +111,22 @@ func show[T any](w *worker, first *T, count int) {
 	w.show(unsafe.Pointer(first), uintptr(count)*unsafe.Sizeof(*first))
 }
 
-// show notes memory that will be touched, in pieces.
+// show notes memory that will be touched.
 func (w *worker) show(at unsafe.Pointer, size uintptr) {
-	const most = mostLines * lineSize
-	for ; size > most; size -= most {
-		w.pieces = append(w.pieces, piece{at, mostLines})
-		at = unsafe.Add(at, most)
-	}
 	w.pieces = append(w.pieces, piece{at, int(size+lineSize-1) / lineSize})
 }
 
-// between has the processor fetch the next piece.
+// between has the processor fetch the next lines.
 func (w *worker) between() {
-	if w.asked < len(w.pieces) {
-		p := w.pieces[w.asked]
-		w.asked++
-		if p.lines > 1 { // the first was asked for
-			prefetch(unsafe.Add(p.at, lineSize), p.lines-1)
+	for left := batch; left > 0 && w.asked < len(w.pieces); {
+		p := &w.pieces[w.asked]
+		n := min(left, p.lines-1) // the first was asked for
+		if n > 0 {
+			prefetch(unsafe.Add(p.at, lineSize), n)
+		}
+		p.at, p.lines, left = unsafe.Add(p.at, n*lineSize), p.lines-n, left-n
+		if p.lines == 1 {
+			w.asked++
 		}
 	}
 }
