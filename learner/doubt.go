@@ -56,7 +56,7 @@ func (d *doubter) target() {
 	}
 	width := t.Max - t.Min
 	d.doubt(d.unit() <= 0.75*width, "target.center", "is %v, near an end of the range from %v to %v: errors are up to %.4g, and the noise grows with them. "+
-		"Leave it out for the middle, or say a usual value", t.Center, t.Min, t.Max, d.unit())
+		"If that is what is usual, leave it so, or take a narrower range", t.Center, t.Min, t.Max, d.unit())
 }
 
 func (d *doubter) clip() {
@@ -95,7 +95,7 @@ func (d *doubter) size() {
 	d.doubt(e.Records == 0 || e.Nodes == 0 || float64(d.Dimension()) <= all, "features", "make %d weights, more than the %v records of all nodes together: nothing can be told of most of them", d.Dimension(), all)
 	d.doubt(e.Records == 0 || e.Nodes > 0 && float64(d.Dimension()) > all || float64(d.Dimension()) <= e.Records, "features",
 		"make %d weights, more than the %v records of a node: alone it can tell little of them, and has to believe the others", d.Dimension(), e.Records)
-	d.doubt(e.Nodes == 0 || d.Silent() || d.Graph.Degree < e.Nodes, "graph.degree", "is %d, and a node has %d others to choose from. Leave it out, or write %d", d.Graph.Degree, e.Nodes-1, max(1, e.Nodes-1))
+	d.doubt(e.Nodes == 0 || d.Silent() || d.Graph.Degree < e.Nodes, "graph.degree", "is %d, and a node has %d others to choose from. Write %d", d.Graph.Degree, e.Nodes-1, max(1, e.Nodes-1))
 	d.doubt(e.Records == 0 || float64(d.CohortSize) >= e.Records, "cohort_size", "is %d, and a node has %v records: those of a second cohort wait until the first has spent its budget", d.CohortSize, e.Records)
 }
 

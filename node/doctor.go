@@ -72,7 +72,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	d.Problems = append(d.Problems, n.writeProblem()...)
 	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
 	d.Problems = append(d.Problems, n.committeeProblems(&d)...)
-	judge(&d, c)
+	judge(&d, c, n.barred())
 	return d, nil
 }
 
@@ -259,8 +259,13 @@ func (n *Node) writeProblem() []string {
 	return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
 }
 
-// judge adds to a diagnosis what the owner should do.
-func judge(d *api.Diagnosis, c datadir.Config) {
+// judge adds to a diagnosis what the owner should do. barred is why the node cannot run any
+// more.
+func judge(d *api.Diagnosis, c datadir.Config, barred error) {
+	if barred != nil && !d.Running { // nothing else matters then
+		d.Problems = []string{"it is not running, and it cannot: " + api.Plain(barred.Error())}
+		return
+	}
 	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
 	if d.Clock > 0 {
 		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)

@@ -106,7 +106,7 @@ func TestDoctorSeesClockBehindFiles(t *testing.T) {
 		t.Errorf("%v s behind, want an hour", got)
 	}
 	d := api.Diagnosis{Running: true, Clock: 3600, DiskFree: 1000, Verdict: reach.Reachable}
-	judge(&d, datadir.Config{MDNS: true})
+	judge(&d, datadir.Config{MDNS: true}, nil)
 	wantProblem(t, d, "3600 s behind", "nearly full")
 }
 

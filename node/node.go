@@ -5,6 +5,7 @@
 package node
 
 import (
+	"cmp"
 	crand "crypto/rand"
 	"errors"
 	"fmt"
@@ -193,6 +194,9 @@ func (n *Node) stranded() error {
 	}
 	return nil
 }
+
+// barred says why the node cannot run any more; nil: it can.
+func (n *Node) barred() error { return cmp.Or(knownContradiction(n.ledger), n.stranded()) }
 
 // state returns the agent's state after its last event or, if the node is not running,
 // the stored one. It does not wait for the agent. The caller must not change the result.

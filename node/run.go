@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +40,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return errErased
 	}
 	defer n.pauses.leave()
-	if err := cmp.Or(knownContradiction(n.ledger), n.stranded()); err != nil {
+	if err := n.barred(); err != nil {
 		return err
 	}
 	if !n.files.Config.Protected() {

@@ -90,7 +90,7 @@ func doctorText(d api.Diagnosis) string {
 func verdictLine(d api.Diagnosis) string {
 	switch {
 	case !d.Running:
-		return "NOT RUNNING. Start the node to find out whether others reach it."
+		return "NOT RUNNING. Only a running node can tell whether others reach it."
 	case d.Reach.Loopback:
 		return "NOT REACHABLE from other machines: it listens on this one only."
 	}

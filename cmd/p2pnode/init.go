@@ -67,6 +67,9 @@ what --set says counts more, and flags of their own count most.`,
 			if err := datadir.Make(o.dir, made); err != nil {
 				return err
 			}
+			if t.InRounds() && cmd.Flags().Changed("wake") {
+				fmt.Fprintln(cmd.ErrOrStderr(), "--wake has no effect: the task's learner goes in rounds, and rounds.seconds of the task sets their pace.")
+			}
 			report := aboutDirectory(o.dir, made)
 			if self, err := datadir.PeerOf(o.dir); err == nil && report.Sums != nil {
 				report.Sums.Member = slices.Contains(report.Sums.Committee, self.String())

@@ -157,6 +157,9 @@ func (f *inviteFlags) addresses(cmd *cobra.Command, o *options, t *ticket.Ticket
 	if s.Running {
 		return true, errors.New("nobody can call this node: give it an address with the key listen in config.toml, or a relay to start from with: p2pnode peer add ADDRESS")
 	}
+	if s.Privacy.Stranded {
+		return false, fmt.Errorf("the node of %s was restored and takes part no more: invite newcomers from another node of the network", o.dir)
+	}
 	return false, fmt.Errorf("the daemon of %s is not running, and it knows no other node that a newcomer could start from; start it with: p2pnode run, and ask again", o.dir)
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ func main() {
 	}
 	o := &options{}
 	if err := newCommand(o).Execute(); err != nil {
-		os.Exit(fail(os.Stderr, o.json, err))
+		// Flags that stand behind a wrong one were not read.
+		os.Exit(fail(os.Stderr, o.json || slices.Contains(os.Args, "--json"), err))
 	}
 }
 

@@ -101,7 +101,7 @@ func (f *newTask) check(cmd *cobra.Command) (err error) {
 		return errors.New("name the file with --from")
 	case f.from == "-" && f.out == "":
 		return errors.New("name the task file with --out, as standard input has no name")
-	case f.wishes.Nodes < 0 || f.wishes.Records < 0:
+	case cmd.Flags().Changed("nodes") && f.wishes.Nodes < 1, cmd.Flags().Changed("records") && f.wishes.Records < 1:
 		return errors.New("--nodes and --records must be at least 1")
 	case cmd.Flags().Changed("epsilon") && !(f.wishes.Epsilon > 0):
 		return fmt.Errorf("--epsilon %v: must be above 0", f.wishes.Epsilon)

@@ -157,7 +157,7 @@ func ReadSharing(dir string, shared *learner.Catalogue, over ...Setting) (Files,
 		if err := noOrphan(dir); err != nil {
 			return Files{}, err
 		}
-		return Files{}, fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
+		return Files{}, holdsNone(dir)
 	}
 	if err != nil {
 		return Files{}, err
@@ -202,10 +202,18 @@ func unread(what string, err error, lost string) error {
 	return fmt.Errorf("node: read the %s: %w; %s", what, err, lost)
 }
 
+// holdsNone is the error of a directory that should hold a node.
+func holdsNone(dir string) error {
+	return fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
+}
+
 // ReadTask reads the task of a directory.
 func ReadTask(dir string) (*learner.Task, error) {
 	text, err := os.ReadFile(filepath.Join(dir, TaskFile))
 	if err != nil {
+		if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
+			return nil, holdsNone(dir)
+		}
 		return nil, unread("task", err, "put it back from a copy, or from another node of the network: the file is the same everywhere")
 	}
 	t, err := parseWhole(text)
