@@ -131,3 +131,25 @@ func TestRenewalsBecomeRare(t *testing.T) {
 		t.Errorf("when the peer came back, renewed after %v minutes, want %v", got, want)
 	}
 }
+
+// A renewal without an answer is repeated after a while, not at the next look.
+func TestARenewalWithoutAnAnswerIsRepeatedLater(t *testing.T) {
+	n := newNode(byRule("random", 1))
+	n.joined(t, "a")
+	n.pace.next = time.Hour // no exchange
+	n.wait(time.Minute + time.Second)
+	if got := asks(n.step(Tick{})); len(got) != 1 {
+		t.Fatalf("%v are asked for a renewal", got)
+	}
+	n.step(Answered{From: "a", Failed: true})
+	var again []int
+	for after := range 30 {
+		if len(asks(n.step(Tick{}))) > 0 {
+			again = append(again, after)
+		}
+		n.wait(time.Second)
+	}
+	if !slices.Equal(again, []int{21}) {
+		t.Errorf("asked again after %v s, want 21", again)
+	}
+}
