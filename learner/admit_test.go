@@ -117,8 +117,8 @@ func TestAgentsRefuseImpossibleLabels(t *testing.T) {
 	a := must(New(Config{Self: "a", Task: task, Policy: policy, WakeMean: 1, Schedule: source()})).(*personal)
 	good, bad := steep(1, 2, 3), steep(1, 2, 3)
 	good[0].Y, bad[0].Y, good[1].Y = 1, 1, -1
-	if err := a.Records(bad, nil); err == nil || !strings.Contains(err.Error(), "record 6 ") || a.training.active() {
-		t.Errorf("%v; active %v", err, a.training.active())
+	if err := a.Records(bad, nil); err == nil || !strings.Contains(err.Error(), "record 6 ") || a.training.active(task) {
+		t.Errorf("%v; active %v", err, a.training.active(task))
 	}
 	if err := a.Records(good, nil); err != nil {
 		t.Error(err)

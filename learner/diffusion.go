@@ -75,7 +75,7 @@ func (d *diffusion) iid() bool { return d.task.Diffusion.Noise == "iid" }
 // query implements scheme.
 func (d *diffusion) query() *Query {
 	m, ok := d.policy.Next(d.made)
-	if !ok || !d.training.active() {
+	if !ok || !d.training.active(d.task) {
 		d.private = privateState{}
 		return nil
 	}

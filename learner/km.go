@@ -98,7 +98,7 @@ func (k *km) State() State {
 // query implements scheme.
 func (k *km) query() *Query {
 	m, ok := k.policy.Next(k.made)
-	if !ok || !k.training.active() {
+	if !ok || !k.training.active(k.task) {
 		return nil
 	}
 	k.asking = m

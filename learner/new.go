@@ -11,12 +11,15 @@ import (
 
 // Config describes the agent that New makes.
 type Config struct {
-	Self     ID             // required; messages carry it as From
-	Task     *Task          // required, valid, never changed. Task.Learner chooses the agent
-	Policy   privacy.Policy // the mechanisms of the releases
-	Made     int            // how many of the policy's mechanisms were used before
-	WakeMean float64        // mean time between wakes in seconds, > 0; not used by learners in rounds
-	Schedule *rand.Rand     // required; draws the wake times and nothing else
+	Self   ID             // required; messages carry it as From
+	Task   *Task          // required, valid, never changed. Task.Learner chooses the agent
+	Policy privacy.Policy // the mechanisms of the releases
+	Made   int            // how many of the policy's mechanisms were used before
+	// Spent are the cohorts that can pay for no more releases. The agent asks for none of
+	// them; those that it does not know of it asks for until the door refuses them.
+	Spent    []privacy.Cohort
+	WakeMean float64    // mean time between wakes in seconds, > 0; not used by learners in rounds
+	Schedule *rand.Rand // required; draws the wake times and nothing else
 	// Masks is the source of masks and obfuscations, for learners that need it. In a
 	// node it must be cryptographic. nil: none.
 	Masks  rand.Source

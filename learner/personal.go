@@ -28,7 +28,7 @@ func newPersonal(c Config) (Agent, error) {
 		task: c.Task, loss: c.Workspace.lossOf(c.Task), policy: c.Policy, made: c.Made,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
 		neighbourhood: neighbourhood{self: c.Self, workspace: c.Workspace},
-		training:      training{workspace: c.Workspace},
+		training:      training{workspace: c.Workspace, spent: c.Spent},
 		model:         c.Workspace.zeros(c.Task.Dimension()),
 	}
 	return p, p.resume(c.Resume)
@@ -87,7 +87,7 @@ func (p *personal) Receive(now time.Duration, m Message) (Output, error) {
 func (p *personal) Tick(now time.Duration) Output {
 	due := p.due(now)
 	out := p.output(now)
-	if !due || p.asked || !p.training.active() || !p.listening {
+	if !due || p.asked || !p.training.active(p.task) || !p.listening {
 		return out
 	}
 	p.asking, p.asked = p.policy.Next(p.made)

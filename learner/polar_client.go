@@ -18,7 +18,7 @@ func newPolarClient(c Config) (Agent, error) {
 	p := &polarClient{
 		task: c.Task, loss: c.Task.loss(), self: c.Self, policy: c.Policy, made: c.Made,
 		random: rand.New(c.Masks), servers: make([]serverSeen, len(c.Task.Polar.Servers)),
-		model: make([]float64, c.Task.Dimension()), deadline: Never,
+		model: make([]float64, c.Task.Dimension()), deadline: Never, training: training{spent: c.Spent},
 	}
 	return p, p.resume(c.Resume)
 }
@@ -156,7 +156,7 @@ func (p *polarClient) Tick(now time.Duration) Output { return p.output(now) }
 
 // output asks for the next gradient that is due, one at a time.
 func (p *polarClient) output(now time.Duration) Output {
-	if p.asked != nil || !p.training.active() || !p.listened() {
+	if p.asked != nil || !p.training.active(p.task) || !p.listened() {
 		return Output{Next: Never}
 	}
 	q := p.next(now)

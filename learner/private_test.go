@@ -221,7 +221,7 @@ func TestPrivateStateIsLetGo(t *testing.T) {
 	design.Carried.Keep = 0 // room for one round's step, never more
 	policy := must(design.Policy())
 	r := rand.New(rand.NewPCG(13, 1))
-	records := testExamples(r, 9, 3, "logistic")
+	records := testExamples(r, 10, 3, "logistic")
 	for i := range records[5:] {
 		records[5+i].Cohort = 1
 	}
@@ -264,7 +264,7 @@ func TestPrivateStateIsLetGo(t *testing.T) {
 		t.Fatalf("asks %+v, want the next cohort, from what is public", out.Ask)
 	}
 	wantClose(t, "the state", a.private.w, a.model, 0)
-	if out := a.Released(now, privacy.Answer{}); out.Ask != nil || a.training.active() {
+	if out := a.Released(now, privacy.Answer{}); out.Ask != nil || a.training.active(task) {
 		t.Error("asks although no cohort is left")
 	}
 }

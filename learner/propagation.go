@@ -54,6 +54,7 @@ func newPropagation(c Config) (Agent, error) {
 		task:          c.Task,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
 		neighbourhood: neighbourhood{self: c.Self},
+		training:      training{spent: c.Spent},
 		model:         make([]float64, c.Task.Dimension()),
 	}
 	if err := a.design(c.Policy, c.Made); err != nil {
@@ -169,7 +170,7 @@ func (a *propagation) output(now time.Duration) Output {
 }
 
 // releases reports whether the release can be made now.
-func (a *propagation) releases() bool { return a.left && a.training.active() && a.listening }
+func (a *propagation) releases() bool { return a.left && a.training.active(a.task) && a.listening }
 
 // query asks for the release of the local fit of the oldest cohort that has not
 // been refused.

@@ -168,7 +168,7 @@ func TestPropagationWithoutAReleasePassesOn(t *testing.T) {
 // the next.
 func TestPropagationReleasesTheOldestCohortThatCanPay(t *testing.T) {
 	a := propagationAgent(t, nil)
-	if err := a.Records(append(testRecords(1, 1, 12), testRecords(2, 13, 6)...), nil); err != nil {
+	if err := a.Records(append(testRecords(1, 1, 12), testRecords(2, 13, 12)...), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []privacy.Cohort{1, 2} {

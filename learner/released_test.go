@@ -147,11 +147,71 @@ func TestExhaustedCohortsLeaveTheTrainingSet(t *testing.T) {
 	if _, out := wake(p); out.Ask != nil {
 		t.Error("asks although everything is spent")
 	}
-	if err := p.Records(testRecords(3, 13, 2), nil); err != nil {
+	if err := p.Records(testRecords(3, 13, 8), nil); err != nil { // 6 in training, where 10 have paid
 		t.Fatal(err)
 	}
-	if _, out := wake(p); out.Ask == nil || len(out.Ask.Sums) != 1 || out.Ask.Sums[0].Cohort() != 3 || out.Ask.Round != 3 {
-		t.Error("does not go on with the new cohort")
+	if _, out := wake(p); out.Ask != nil {
+		t.Error("lets a few new records pay alone")
+	}
+	if err := p.Records(testRecords(3, 21, 2), []Seq{22}); err != nil { // its slot stays
+		t.Fatal(err)
+	}
+	if _, out := wake(p); out.Ask != nil {
+		t.Error("does not wait for the last two")
+	}
+	if err := p.Records(testRecords(4, 23, 2), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := wake(p); out.Ask == nil || len(out.Ask.Sums) != 2 || out.Ask.Sums[0].Cohort() != 3 || out.Ask.Round != 3 {
+		t.Error("does not go on with the new cohorts")
+	}
+}
+
+// Records wait until they are as many as those that have paid, or as many as count in
+// full; the first ones wait for nothing.
+func TestMissingRecords(t *testing.T) {
+	task := &Task{ConfidenceAt: 100}
+	for _, k := range []struct{ fresh, spent, want int }{
+		{0, 0, 0}, {1, 0, 0}, {0, 1, 1}, {3, 40, 37}, {40, 40, 0}, {41, 40, 0}, {0, 5000, 100}, {99, 5000, 1}, {100, 5000, 0},
+	} {
+		if got := task.Missing(k.fresh, k.spent); got != k.want {
+			t.Errorf("%d records with a budget and %d without: %d are missing, want %d", k.fresh, k.spent, got, k.want)
+		}
+	}
+}
+
+// An agent that starts again knows which cohorts were used up before.
+func TestSpentCohortsStaySpent(t *testing.T) {
+	for name, task := range map[string]*Task{
+		"personal": plainTask("squared", 2), "propagation": propagationTask("squared", 2), "polar": polarTask(),
+		"diffusion": privateTask("squared", "iid"), "km": kmTask("gradient", "squared"),
+	} {
+		a := must(New(Config{
+			Self: "a", Task: task, Policy: must(task.Design(privacy.Design{Budget: privacy.Budget{Epsilon: 1, Delta: 1e-6}, Releases: 1}).Policy()),
+			WakeMean: 1, Schedule: source(), Masks: chacha('a'), Spent: []privacy.Cohort{1},
+		}))
+		var own *training
+		switch a := a.(type) {
+		case *personal:
+			own = &a.training
+		case *propagation:
+			own = &a.training
+		case *polarClient:
+			own = &a.training
+		case *diffusion:
+			own = &a.training
+		case *km:
+			own = &a.training
+		}
+		for _, k := range []struct {
+			records []Record
+			pays    bool
+		}{{testRecords(1, 1, 4), false}, {testRecords(2, 6, 3), false}, {testRecords(2, 9, 1), true}} {
+			own.add(k.records)
+			if c := own.oldest(); own.active(task) != k.pays || c != nil && c.number != 2 {
+				t.Errorf("%s: after the records from %d on active is %t, and cohort %v is the oldest", name, k.records[0].Seq, own.active(task), c)
+			}
+		}
 	}
 }
 

@@ -144,7 +144,7 @@ func newRounds(c Config, s scheme) (rounds, error) {
 		scheme: s, task: c.Task, policy: c.Policy, made: c.Made,
 		hood: neighbourhood{self: c.Self}, inboxes: map[ID]*inbox{},
 		model: make([]float64, c.Task.Dimension()), next: Never,
-		grace: newGracePeriod(seconds(c.Task.Rounds.Seconds)),
+		grace: newGracePeriod(seconds(c.Task.Rounds.Seconds)), training: training{spent: c.Spent},
 	}
 	r.published = r.model
 	if c.Resume == nil {

@@ -292,7 +292,7 @@ func TestExhaustedAgentFollows(t *testing.T) {
 		t.Fatal("asks for nothing")
 	}
 	p.take(p.agent.Released(p.now, privacy.Answer{}))
-	if p.says(); p.next != Never || p.agent.training.active() {
+	if p.says(); p.next != Never || p.agent.training.active(p.agent.task) {
 		t.Errorf("next %v: goes on without a budget", p.next)
 	}
 	p.hears(modelOf("b", 1, 2, 3, 0))

@@ -15,6 +15,7 @@ type training struct {
 	workspace *Workspace // nil: allocate
 	cohorts   []cohort   // sorted by number; a single one lies in first
 	first     [1]cohort
+	spent     []privacy.Cohort // numbers of those that were used up before this run
 	last      Seq
 }
 
@@ -78,7 +79,7 @@ func (t *training) add(records []Record) {
 			return cmp.Compare(c.number, n)
 		})
 		if !found {
-			t.cohorts = slices.Insert(t.cohorts, i, cohort{number: r.Cohort})
+			t.cohorts = slices.Insert(t.cohorts, i, cohort{number: r.Cohort, retired: slices.Contains(t.spent, r.Cohort)})
 		}
 		c := &t.cohorts[i]
 		if c.slots == nil {
@@ -102,10 +103,26 @@ func (t *training) drop(deleted []Seq) {
 	}
 }
 
-// active reports whether any cohort may still pay.
-func (t *training) active() bool {
-	return slices.ContainsFunc(t.cohorts, func(c cohort) bool { return !c.retired })
+// active reports whether any cohort may still pay, and enough records are in those that
+// may.
+func (t *training) active(task *Task) bool {
+	fresh, spent, any := 0, 0, false
+	for i := range t.cohorts {
+		if c := &t.cohorts[i]; c.retired {
+			spent += len(c.slots)
+		} else {
+			fresh, any = fresh+len(c.slots), true
+		}
+	}
+	return any && task.Missing(fresh, spent) == 0
 }
+
+// Missing is how many more records must come before a device makes releases again, if
+// its cohorts that have a budget left have fresh slots together and the others spent. A
+// release of few records has the noise of one of many, and costs each of them as much. So
+// they wait until they are as many as all that have paid, or as many as count in full. A
+// device's first records wait for nothing. The numbers are public, so waiting tells nothing.
+func (t *Task) Missing(fresh, spent int) int { return max(0, min(t.ConfidenceAt, spent)-fresh) }
 
 // retire removes from training every active cohort that is not among the admitted ones.
 func (t *training) retire(admitted []privacy.Cohort) {

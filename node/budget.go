@@ -52,8 +52,9 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 	if len(cohorts) == 0 {
 		b.Left, b.Next = n.left(1)
 	}
+	b.Missing = n.missing(cohorts)
 	for _, k := range cohorts {
-		if k.Records > 0 && k.Left >= b.Left {
+		if b.Missing == 0 && k.Records > 0 && k.Left >= b.Left {
 			b.Left, b.Next = k.Left, k.Next
 		}
 	}
@@ -142,7 +143,37 @@ func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
 	return max(0, n.files.Config.Releases-n.ledger.Unprotected()), 0
 }
 
-// done reports whether no cohort will be released any more. Without protection and
+// missing is how many more records must come before the next release.
+func (n *Node) missing(cohorts []api.CohortBudget) int {
+	if n.files.Task.Silent() || !n.files.Config.Protected() || n.stranded() != nil {
+		return 0
+	}
+	if p := n.plan(); p != nil && p.Left == 0 {
+		return 0
+	}
+	fresh, spent := 0, 0
+	for _, c := range cohorts {
+		if c.Left > 0 {
+			fresh += c.Records
+		} else {
+			spent += c.Records
+		}
+	}
+	return n.files.Task.Missing(fresh, spent)
+}
+
+// spent lists the cohorts that can pay for no more releases.
+func (n *Node) spent() (list []privacy.Cohort, err error) {
+	cohorts, err := n.cohorts()
+	for _, c := range cohorts {
+		if c.Left == 0 {
+			list = append(list, c.Cohort)
+		}
+	}
+	return list, err
+}
+
+// done reports whether nothing is released any more, unless records come. Without protection and
 // without a limit, another release is always possible. If the task releases nothing, done
 // reports whether the last private sum is here.
 func (n *Node) done(cohorts []api.CohortBudget) bool {
@@ -156,7 +187,8 @@ func (n *Node) done(cohorts []api.CohortBudget) bool {
 	if !c.Protected() && c.Releases == 0 {
 		return false
 	}
-	return len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
+	return n.missing(cohorts) > 0 ||
+		len(cohorts) > 0 && !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 && c.Records > 0 })
 }
 
 func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
@@ -164,7 +196,7 @@ func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
 	s := api.BudgetSummary{
 		Epsilon: c.Epsilon, Delta: c.Guarantee().Delta, Left: c.Releases,
 		Unbounded: n.unbounded(), Unprotected: !c.Protected(), Obfuscation: n.files.Task.Obfuscated(), Plan: n.plan(),
-		Stranded: n.stranded() != nil, SumsShare: n.files.Task.Sums.Share(), SumsOnly: n.files.Task.Silent(),
+		Stranded: n.stranded() != nil, Missing: n.missing(cohorts), SumsShare: n.files.Task.Sums.Share(), SumsOnly: n.files.Task.Silent(),
 	}
 	if s.SumsOnly || s.Stranded {
 		s.Left = 0

@@ -123,10 +123,14 @@ func whatCosts(s *api.SumsBudget) string {
 }
 
 // nothingMore says why the present records take part in no more rounds, and what the
-// owner can do.
-func nothingMore(plan *api.PlanBudget, retired, isStranded bool) string {
+// owner can do. missing is how many records must come before the next round, and some says
+// whether there are such records already.
+func nothingMore(plan *api.PlanBudget, retired, isStranded bool, missing int, some bool) string {
 	if isStranded {
 		return stranded + "; records that come serve your own model. " + strings.TrimSuffix(strandedAdvice, ".")
+	}
+	if some && missing > 0 {
+		return fmt.Sprintf("new records wait until %d more have come, because a round of few has as much noise as one of many, and costs each of them as much", missing)
 	}
 	why := "the budget of these records is used up"
 	if retired {
@@ -139,7 +143,11 @@ func nothingMore(plan *api.PlanBudget, retired, isStranded bool) string {
 		return fmt.Sprintf("%s; import new ones and they take part in what is left of the plan, %d %s",
 			why, plan.Left, plural(plan.Left, "step", "steps"))
 	}
-	return why + "; import new ones and they begin a new cohort with a budget of its own"
+	text := why + "; import new ones and they begin a new cohort with a budget of its own"
+	if missing > 1 {
+		text += fmt.Sprintf(", which takes part when it has %d of them", missing)
+	}
+	return text
 }
 
 // Texts for a node that a restore has put beyond the last round.
@@ -165,7 +173,7 @@ func outlook(b api.Budget) string {
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
 	case b.Left == 0:
-		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded) + "."
+		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded, b.Missing, anyLeft(b.Cohorts)) + "."
 	}
 	left := fmt.Sprintf("%d %s left.", b.Left, plural(b.Left, "round is", "rounds are"))
 	if p := b.Plan; p != nil {
@@ -177,6 +185,10 @@ func outlook(b api.Budget) string {
 		text += " The one after that costs more."
 	}
 	return text
+}
+
+func anyLeft(cohorts []api.CohortBudget) bool {
+	return slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 })
 }
 
 func allRetired(cohorts []api.CohortBudget) bool {
@@ -288,6 +300,8 @@ func cohortState(b api.Budget, c api.CohortBudget) string {
 		return "takes no part: the directory was restored"
 	case c.Left == 0:
 		return "used up"
+	case b.Missing > 0:
+		return fmt.Sprintf("waits for %d more records", b.Missing)
 	case b.Bare > 0:
 		return "in use; was perhaps sent without noise before"
 	}

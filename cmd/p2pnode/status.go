@@ -121,7 +121,7 @@ func doneLine(b api.BudgetSummary) string {
 	if b.Unprotected {
 		return "the limit of rounds, key \"releases\", is reached"
 	}
-	return nothingMore(b.Plan, b.Retired, b.Stranded)
+	return nothingMore(b.Plan, b.Retired, b.Stranded, b.Missing, b.Left > 0)
 }
 
 // obfuscation is part of every label of the learner polar without noise.

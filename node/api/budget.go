@@ -39,9 +39,12 @@ type Budget struct {
 	// Left is how many more rounds the node can release with the records it has,
 	// Next the share of a cohort's budget that the next of them costs, and Rising
 	// says that the one after costs more.
-	Left   int     `json:"releases_left"`
-	Next   float64 `json:"next_release_share"`
-	Rising bool    `json:"later_releases_cost_more"`
+	Left int     `json:"releases_left"`
+	Next float64 `json:"next_release_share"`
+	// Missing is how many more records must come before the next release, because those
+	// that have a budget left are too few; 0: none, or none would help.
+	Missing int  `json:"records_missing"`
+	Rising  bool `json:"later_releases_cost_more"`
 	// ShareOf is what all shares are of: "budget", or "steps" of a plan, whose
 	// budget is known for the whole of it only.
 	ShareOf string `json:"share_of"`
@@ -107,6 +110,7 @@ type BudgetSummary struct {
 	AtLeast     float64     `json:"spent_at_least"`
 	Releases    int         `json:"releases"` // that its records took part in
 	Left        int         `json:"left"`     // releases
+	Missing     int         `json:"missing"`  // records, as in Budget
 	Retired     bool        `json:"retired"`
 	Unbounded   bool        `json:"unbounded"`
 	Unprotected bool        `json:"unprotected"`

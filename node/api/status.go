@@ -50,7 +50,7 @@ type Status struct {
 	// Goroutines counts those of the process: many more than an hour ago are a defect.
 	Goroutines int    `json:"goroutines"`
 	Round      uint64 `json:"round"` // of the last release, or of the learner if it goes in rounds
-	Done       bool   `json:"done"`  // every record's budget is used
+	Done       bool   `json:"done"`  // nothing more is released with the records that are there
 	// Restored says that round numbers jumped, because a restore goes on far above
 	// every round that can have been released.
 	Restored bool `json:"restored"`
