@@ -104,7 +104,8 @@ func (t *training) drop(deleted []Seq) {
 }
 
 // active reports whether any cohort may still pay, and enough records are in those that
-// may.
+// may. That one can pay no more the answer to a query tells, so that newer ones may pay
+// alone for that release.
 func (t *training) active(task *Task) bool {
 	fresh, spent, any := 0, 0, false
 	for i := range t.cohorts {

@@ -143,9 +143,12 @@ func (n *Node) left(c privacy.Cohort) (releases int, next float64) {
 	return max(0, n.files.Config.Releases-n.ledger.Unprotected()), 0
 }
 
+// pays reports whether records have a budget that releases use up.
+func (n *Node) pays() bool { return n.files.Config.Protected() && !n.files.Task.Silent() }
+
 // missing is how many more records must come before the next release.
 func (n *Node) missing(cohorts []api.CohortBudget) int {
-	if n.files.Task.Silent() || !n.files.Config.Protected() || n.stranded() != nil {
+	if !n.pays() || n.stranded() != nil {
 		return 0
 	}
 	if p := n.plan(); p != nil && p.Left == 0 {
@@ -164,6 +167,9 @@ func (n *Node) missing(cohorts []api.CohortBudget) int {
 
 // spent lists the cohorts that can pay for no more releases.
 func (n *Node) spent() (list []privacy.Cohort, err error) {
+	if !n.pays() {
+		return nil, nil
+	}
 	cohorts, err := n.cohorts()
 	for _, c := range cohorts {
 		if c.Left == 0 {

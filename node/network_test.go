@@ -234,7 +234,7 @@ func TestBudgetIsSpentExactly(t *testing.T) {
 			t.Errorf("budget %+v, want one cohort with 5 of 5 releases", b)
 		}
 	}
-	if err := nodes[0].Add(t.Context(), lineRecords(rand.New(rand.NewPCG(5, 6)), 20)); err != nil {
+	if err := nodes[0].Add(t.Context(), lineRecords(rand.New(rand.NewPCG(5, 6)), 35)); err != nil { // as many as before, and more
 		t.Fatal(err)
 	}
 	require.Eventually(t, "the new cohort's budget used", func() bool { s := status(t, nodes[0]); return s.Done && s.Round == 10 })

@@ -179,7 +179,7 @@ func (n *Node) current() *session {
 // closed reports whether new records must begin another cohort: the present one can pay
 // for no more releases, or it is in a private sum, which later records are not in.
 func (n *Node) closed(c privacy.Cohort) bool {
-	released := !n.files.Task.Silent() && n.files.Config.Protected() && n.ledger.Exhausted(c)
+	released := n.pays() && n.ledger.Exhausted(c)
 	return released || n.sums != nil && n.ledger.Epoch(c) > 0
 }
 

@@ -103,7 +103,10 @@ func TestRelease1LedgerGoesOn(t *testing.T) {
 		}
 		budget, err := n.Budget(t.Context())
 		want := said[api.Budget](t, dir, "budget.json")[0]
-		if err != nil || !reflect.DeepEqual(budget.Cohorts, want.Cohorts) || budget.Left != want.Left || budget.Next != want.Next {
+		if name != "movies" { // where 9 records go on today when 11 more are there
+			want.Missing, want.Left, want.Next = 11, 0, 0
+		}
+		if err != nil || !reflect.DeepEqual(budget.Cohorts, want.Cohorts) || budget.Missing != want.Missing || budget.Left != want.Left || budget.Next != want.Next {
 			t.Errorf("%s: budget %+v, error %v, want %+v", name, budget, err, want)
 		}
 		records := listed(t, n, false)
@@ -212,27 +215,35 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 		if known, err := n.Peers(t.Context()); err != nil || len(known) != 2 || known[0].Weight != 1 || known[0].Since == 0 {
 			t.Errorf("%s: its neighbours are %+v, error %v", name, known, err)
 		}
+		const eleven = 14 // in training, the last in a cohort of its own: the second is full
+		rows := "room,outside,hour,people,inside\n" + strings.Repeat("hall,3.5,7,2,19\n", eleven)
+		if _, err := n.Import(t.Context(), strings.NewReader(rows), api.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, n); s.Done || s.Privacy.Missing != 0 {
+			t.Errorf("%s: %d records are missing", name, s.Privacy.Missing)
+		}
 		start(t, n)
 		require.Eventually(t, "the node listens", func() bool { return len(status(t, n).Addrs) > 0 })
 		nodes = append(nodes, n)
 	}
 	require.Eventually(t, "the budgets are spent", func() bool {
-		return !slices.ContainsFunc(nodes, func(n *Node) bool { s := status(t, n); return !s.Done || s.Listening == 0 })
+		return !slices.ContainsFunc(nodes, func(n *Node) bool { s := status(t, n); return s.Privacy.Left > 0 || s.Listening == 0 })
 	})
 	for _, n := range nodes {
 		budget, err := n.Budget(t.Context())
-		if err != nil || len(budget.Cohorts) != 2 || budget.Cohorts[0].Releases != 3 || budget.Cohorts[1].Releases != 3 {
-			t.Errorf("cohorts %+v, error %v; want two with three releases", budget.Cohorts, err)
+		if err != nil || len(budget.Cohorts) != 3 || slices.ContainsFunc(budget.Cohorts, func(c api.CohortBudget) bool { return c.Releases != 3 }) {
+			t.Errorf("cohorts %+v, error %v; want three with three releases", budget.Cohorts, err)
 		}
-		if v, err := n.Verify(t.Context()); err != nil || v.Round != 6 {
-			t.Errorf("the ledger %+v, error %v; want round 6", v, err)
+		if v, err := n.Verify(t.Context()); err != nil || v.Round != 7 {
+			t.Errorf("the ledger %+v, error %v; want round 7", v, err)
 		}
 		if _, err := n.Import(t.Context(), strings.NewReader("room,outside,hour,people,inside\nhall,3.5,7,2,19\n"), api.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		records := listed(t, n, false)
-		if newest := records[len(records)-1]; newest.Cohort != privacy.Cohort(3) {
-			t.Errorf("the new record is %+v; want cohort 3", newest)
+		if newest := records[len(records)-1]; newest.Cohort != privacy.Cohort(4) {
+			t.Errorf("the new record is %+v; want cohort 4", newest)
 		}
 	}
 }
