@@ -53,7 +53,7 @@ var imports = map[string][]string{
 	"p2pnode/node/statement":          {"node/api", "node/datadir", "privacy"},
 	"p2pnode/node/ticket":             {},
 	"p2pnode/node/tokens":             {"internal/durable", "node/api"},
-	"p2pnode/node/server":             {"node/api", "node/tokens"},
+	"p2pnode/node/server":             {"node/api", "node/tokens", "rowfile"},
 	"p2pnode/node/client":             {"node/api"},
 	"p2pnode/node/local":              {"node", "node/api", "node/client", "node/datadir", "node/server", "node/tokens", "storage"},
 	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "gossip/reputation", "internal/crowd", "internal/durable", "internal/program", "internal/turn", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},

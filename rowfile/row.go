@@ -48,7 +48,7 @@ func (r *Row) Cell(column string) (text string, found bool, err error) {
 	if !found {
 		return "", false, nil
 	}
-	if text, err = cellText(value); err != nil {
+	if text, err = Text(value); err != nil {
 		err = fmt.Errorf("column %q %w", column, err)
 	}
 	return text, true, err
@@ -139,8 +139,9 @@ func object(text []byte) (Row, error) {
 	return r, nil
 }
 
-// cellText is the text of a JSON value.
-func cellText(value json.RawMessage) (text string, err error) {
+// Text is the cell that a JSON value says: empty for null, and a list of texts as words between
+// bars. An object says none.
+func Text(value json.RawMessage) (text string, err error) {
 	switch value[0] {
 	case '{':
 		return "", errNested

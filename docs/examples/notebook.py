@@ -35,7 +35,7 @@ print([line["outcome"] for line in stored["lines"]].count("new"), "stored,",
       [line["outcome"] for line in again["lines"]].count("same"), "there already")
 
 # %% Predictions of many rows.
-rows = [{"hour": str(hour), "outside": "8"} for hour in (0, 12, 23)]
+rows = [{"hour": hour, "outside": 8} for hour in (0, 12, 23)]
 for row, answer in zip(rows, ask("/v1/predict/rows", {"rows": rows})["answers"]):
     print("at", row["hour"], "o'clock:", round(answer["value"], 2))
 
@@ -46,6 +46,6 @@ print(status["records"], "records,", status["neighbours"], "neighbours, epsilon"
 
 # %% What is wrong is said in words.
 try:
-    ask("/v1/predict", {"hour": "noon", "outside": "8"})
+    ask("/v1/predict", {"hour": "noon", "outside": 8})
 except RuntimeError as error:
     print("refused:", error)

@@ -2,14 +2,57 @@ package server
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"time"
 
 	"p2pnode/node/api"
+	"p2pnode/rowfile"
 )
 
 func routePredictions(r *routes, owner api.Predictor) {
-	tell(r, operation{"POST /v1/predict", api.Data, "predict", "What the personal model says of a row"}, owner.Predict)
-	tell(r, operation{"POST /v1/predict/rows", api.Data, "predictRows", "What it says of many rows"}, owner.PredictRows)
+	tell(r, operation{"POST /v1/predict", api.Data, "predict", "What the personal model says of a row"},
+		func(ctx context.Context, a asked) (api.Prediction, error) {
+			row, err := a.row()
+			if err != nil {
+				return api.Prediction{}, api.WrongRequest(fmt.Errorf("server: %w", err))
+			}
+			return owner.Predict(ctx, row)
+		})
+	tell(r, operation{"POST /v1/predict/rows", api.Data, "predictRows", "What it says of many rows"},
+		func(ctx context.Context, in askedRows) (api.Answers, error) {
+			rows := api.Rows{Rows: make([]map[string]string, len(in.Rows)), Since: in.Since}
+			for i, a := range in.Rows {
+				var err error
+				if rows.Rows[i], err = a.row(); err != nil {
+					return api.Answers{}, api.WrongRequest(fmt.Errorf("server: row %d: %w", i+1, err))
+				}
+			}
+			return owner.PredictRows(ctx, rows)
+		})
 	ask(r, operation{"GET /v1/model", api.Data, "getModel", "The personal model, with its coder"}, owner.Model)
+}
+
+// asked is a row of which a prediction is asked: its cells by column, as texts or numbers,
+// as in [api.NewRecords].
+type asked map[string]json.RawMessage
+
+// askedRows are [api.Rows] of such rows.
+type askedRows struct {
+	Rows  []asked   `json:"rows"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+func (a asked) row() (map[string]string, error) {
+	row := make(map[string]string, len(a))
+	for column, value := range a {
+		text, err := rowfile.Text(value)
+		if err != nil {
+			return nil, fmt.Errorf("column %q %w", column, err)
+		}
+		row[column] = text
+	}
+	return row, nil
 }
 
 func routeReports(r *routes, owner api.Reporter) {
