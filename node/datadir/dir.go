@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -211,7 +212,8 @@ func holdsNone(dir string) error {
 func ReadTask(dir string) (*learner.Task, error) {
 	text, err := os.ReadFile(filepath.Join(dir, TaskFile))
 	if err != nil {
-		if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
+		there := func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }
+		if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc([]string{KeyFile, ConfigFile, StoreFile}, there) {
 			return nil, holdsNone(dir)
 		}
 		return nil, unread("task", err, "put it back from a copy, or from another node of the network: the file is the same everywhere")
