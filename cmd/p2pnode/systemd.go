@@ -89,7 +89,10 @@ func managerStatus(s api.Status) string {
 	if len(s.Paused) > 0 {
 		return pauseText(s.Paused)
 	}
-	if s.Done {
+	switch b := s.Privacy; {
+	case s.Done && b.Missing > 0 && b.Left > 0:
+		return fmt.Sprintf("%d records, %d neighbours; new records wait for %d more", s.Records, s.Neighbours, b.Missing)
+	case s.Done:
 		return fmt.Sprintf("%d records, %d neighbours; the privacy budget is used up", s.Records, s.Neighbours)
 	}
 	return fmt.Sprintf("%d records, %d neighbours; %.0f %% of the privacy budget spent", s.Records, s.Neighbours, 100*s.Privacy.Spent)
