@@ -11,19 +11,19 @@ import (
 
 // Config describes the agent that New makes.
 type Config struct {
-	Self   ID             // required; messages carry it as From
-	Task   *Task          // required, valid, never changed. Task.Learner chooses the agent
-	Policy privacy.Policy // the mechanisms of the releases
-	Made   int            // how many of the policy's mechanisms were used before
-	// Spent are the cohorts that can pay for no more releases. The agent asks for none of
-	// them; those that it does not know of it asks for until the door refuses them.
-	Spent    []privacy.Cohort
-	WakeMean float64    // mean time between wakes in seconds, > 0; not used by learners in rounds
-	Schedule *rand.Rand // required; draws the wake times and nothing else
+	Self     ID             // required; messages carry it as From
+	Task     *Task          // required, valid, never changed. Task.Learner chooses the agent
+	Policy   privacy.Policy // the mechanisms of the releases
+	Made     int            // how many of the policy's mechanisms were used before
+	WakeMean float64        // mean time between wakes in seconds, > 0; not used by learners in rounds
+	Schedule *rand.Rand     // required; draws the wake times and nothing else
 	// Masks is the source of masks and obfuscations, for learners that need it. In a
 	// node it must be cryptographic. nil: none.
 	Masks  rand.Source
 	Resume *State // nil: start at zero, like every new agent
+	// Spent are the cohorts that can pay for no more releases, and are asked for none. Of
+	// others the agent learns that from the door.
+	Spent []privacy.Cohort
 	// Workspace is shared by all agents that one goroutine drives. nil: the agent
 	// allocates what it returns, and the caller may keep it.
 	Workspace *Workspace

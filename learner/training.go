@@ -107,15 +107,15 @@ func (t *training) drop(deleted []Seq) {
 // may. That one can pay no more the answer to a query tells, so that newer ones may pay
 // alone for that release.
 func (t *training) active(task *Task) bool {
-	fresh, spent, any := 0, 0, false
+	fresh, spent, pays := 0, 0, false
 	for i := range t.cohorts {
 		if c := &t.cohorts[i]; c.retired {
 			spent += len(c.slots)
 		} else {
-			fresh, any = fresh+len(c.slots), true
+			fresh, pays = fresh+len(c.slots), true
 		}
 	}
-	return any && task.Missing(fresh, spent) == 0
+	return pays && task.Missing(fresh, spent) == 0
 }
 
 // Missing is how many more records must come before a device makes releases again, if
