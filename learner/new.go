@@ -21,9 +21,10 @@ type Config struct {
 	// node it must be cryptographic. nil: none.
 	Masks  rand.Source
 	Resume *State // nil: start at zero, like every new agent
-	// Spent are the cohorts that can pay for no more releases, and are asked for none. Of
-	// others the agent learns that from the door.
-	Spent []privacy.Cohort
+	// Spent reports whether a cohort can pay for no more releases, so that newer ones need
+	// not pay alone to find that out. The agent calls it while it handles an input, and
+	// only if there is more than one cohort. nil: the door's answers tell.
+	Spent func(privacy.Cohort) bool
 	// Workspace is shared by all agents that one goroutine drives. nil: the agent
 	// allocates what it returns, and the caller may keep it.
 	Workspace *Workspace

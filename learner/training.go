@@ -15,7 +15,7 @@ type training struct {
 	workspace *Workspace // nil: allocate
 	cohorts   []cohort   // sorted by number; a single one lies in first
 	first     [1]cohort
-	spent     []privacy.Cohort // numbers of those that were used up before this run
+	spent     func(privacy.Cohort) bool // as in Config
 	last      Seq
 }
 
@@ -79,7 +79,7 @@ func (t *training) add(records []Record) {
 			return cmp.Compare(c.number, n)
 		})
 		if !found {
-			t.cohorts = slices.Insert(t.cohorts, i, cohort{number: r.Cohort, retired: slices.Contains(t.spent, r.Cohort)})
+			t.cohorts = slices.Insert(t.cohorts, i, cohort{number: r.Cohort})
 		}
 		c := &t.cohorts[i]
 		if c.slots == nil {
@@ -103,19 +103,23 @@ func (t *training) drop(deleted []Seq) {
 	}
 }
 
-// active reports whether any cohort may still pay, and enough records are in those that
-// may. That one can pay no more the answer to a query tells, so that newer ones may pay
-// alone for that release.
+// active reports whether any cohort may still pay. If only some may, enough records must
+// be in them.
 func (t *training) active(task *Task) bool {
+	if len(t.cohorts) == 1 {
+		return !t.cohorts[0].retired
+	}
 	fresh, spent, pays := 0, 0, false
 	for i := range t.cohorts {
-		if c := &t.cohorts[i]; c.retired {
+		c := &t.cohorts[i]
+		pays = pays || !c.retired
+		if c.retired || t.spent != nil && t.spent(c.number) {
 			spent += len(c.slots)
 		} else {
-			fresh, pays = fresh+len(c.slots), true
+			fresh += len(c.slots)
 		}
 	}
-	return pays && task.Missing(fresh, spent) == 0
+	return pays && (fresh == 0 || task.Missing(fresh, spent) == 0)
 }
 
 // Missing is how many more records must come before a device makes releases again, if

@@ -23,16 +23,12 @@ func (n *Node) newAgent() (learner.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	spent, err := n.spent()
-	if err != nil {
-		return nil, err
-	}
 	agent, err := learner.New(learner.Config{
 		Self:     gossip.ID(n.self),
 		Task:     n.files.Task,
 		Policy:   n.policy,
 		Made:     n.ledger.Position(),
-		Spent:    spent,
+		Spent:    n.spent,
 		WakeMean: n.files.Config.WakeSeconds,
 		Schedule: rand.New(schedule),
 		Masks:    masks,

@@ -165,19 +165,8 @@ func (n *Node) missing(cohorts []api.CohortBudget) int {
 	return n.files.Task.Missing(fresh, spent)
 }
 
-// spent lists the cohorts that can pay for no more releases.
-func (n *Node) spent() (list []privacy.Cohort, err error) {
-	if !n.pays() {
-		return nil, nil
-	}
-	cohorts, err := n.cohorts()
-	for _, c := range cohorts {
-		if c.Left == 0 {
-			list = append(list, c.Cohort)
-		}
-	}
-	return list, err
-}
+// spent reports whether a cohort can pay for no more releases.
+func (n *Node) spent(c privacy.Cohort) bool { return n.pays() && n.ledger.Exhausted(c) }
 
 // done reports whether nothing is released any more, unless records come. Without protection and
 // without a limit, another release is always possible. If the task releases nothing, done

@@ -179,8 +179,7 @@ func (n *Node) current() *session {
 // closed reports whether new records must begin another cohort: the present one can pay
 // for no more releases, or it is in a private sum, which later records are not in.
 func (n *Node) closed(c privacy.Cohort) bool {
-	released := n.pays() && n.ledger.Exhausted(c)
-	return released || n.sums != nil && n.ledger.Epoch(c) > 0
+	return n.spent(c) || n.sums != nil && n.ledger.Epoch(c) > 0
 }
 
 // errStranded is the error of a restored node whose learner goes in rounds.

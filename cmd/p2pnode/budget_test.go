@@ -50,7 +50,7 @@ func TestBudgetText(t *testing.T) {
 			}, "plan",
 		},
 		{budgetText(used), []string{"Nothing more will be sent: the budget of these records is used up; import new ones and they begin a new cohort with a budget of its own, which takes part when it has 40 of them."}, "One more round"},
-		{budgetText(waiting), []string{"Nothing more will be sent: new records wait until 32 more have come", "2 8 3 25.0 % 9 waits for 32 more records"}, "used up; import"},
+		{budgetText(waiting), []string{"Nothing is sent: new records wait for 32 more training records (every fifth that comes is held out), because", "2 8 3 25.0 % 9 waits for 32 more"}, "used up; import"},
 		{budgetText(growing), []string{"How: gaussian noise, plan accounting, growing pace, 50 of every 100 records in a round.", "9 rounds are left. The one after that costs more."}, ""},
 		{budgetText(restored), []string{"these records are retired by a restore; import new ones and they take part in what is left of the plan, 9 steps."}, "at its end"},
 		{budgetText(over), []string{"2 8 3 25.0 % 9 the plan is over", "the plan is over: these records are never shared any more"}, "in use"},

@@ -130,7 +130,8 @@ func nothingMore(plan *api.PlanBudget, retired, isStranded bool, missing int, so
 		return stranded + "; records that come serve your own model. " + strings.TrimSuffix(strandedAdvice, ".")
 	}
 	if some && missing > 0 {
-		return fmt.Sprintf("new records wait until %d more have come, because a round of few has as much noise as one of many, and costs each of them as much", missing)
+		return fmt.Sprintf("new records wait for %d more %s (every fifth that comes is held out), because a round of few has as much noise as one of many, and costs each of them as much",
+			missing, plural(missing, "training record", "training records"))
 	}
 	why := "the budget of these records is used up"
 	if retired {
@@ -173,7 +174,11 @@ func outlook(b api.Budget) string {
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
 	case b.Left == 0:
-		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded, b.Missing, anyLeft(b.Cohorts)) + "."
+		when, some := "more will be", b.Missing > 0 && anyLeft(b.Cohorts)
+		if some {
+			when = "is"
+		}
+		return fmt.Sprintf("Nothing %s sent: %s.", when, nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded, b.Missing, some))
 	}
 	left := fmt.Sprintf("%d %s left.", b.Left, plural(b.Left, "round is", "rounds are"))
 	if p := b.Plan; p != nil {
@@ -301,7 +306,7 @@ func cohortState(b api.Budget, c api.CohortBudget) string {
 	case c.Left == 0:
 		return "used up"
 	case b.Missing > 0:
-		return fmt.Sprintf("waits for %d more records", b.Missing)
+		return fmt.Sprintf("waits for %d more", b.Missing)
 	case b.Bare > 0:
 		return "in use; was perhaps sent without noise before"
 	}

@@ -72,7 +72,11 @@ func statusText(s api.Status) string {
 	}
 	rows = append(rows, []any{"privacy", privacyLine(s.Privacy)})
 	if s.Done {
-		rows = append(rows, []any{"done", doneLine(s.Privacy)})
+		what := "done"
+		if s.Privacy.Missing > 0 && s.Privacy.Left > 0 {
+			what = "waits"
+		}
+		rows = append(rows, []any{what, doneLine(s.Privacy)})
 	}
 	rows = append(rows, []any{"traffic", trafficLine(s.Traffic)})
 	return table(append(rows, modelRows(s)...)...)

@@ -108,9 +108,9 @@ type BudgetSummary struct {
 	Delta       float64     `json:"delta"`
 	Spent       float64     `json:"spent"` // share of the budget, in [0, 1]
 	AtLeast     float64     `json:"spent_at_least"`
-	Releases    int         `json:"releases"` // that its records took part in
-	Left        int         `json:"left"`     // releases
-	Missing     int         `json:"missing"`  // records, as in Budget
+	Releases    int         `json:"releases"`        // that its records took part in
+	Left        int         `json:"left"`            // releases
+	Missing     int         `json:"records_missing"` // as in Budget
 	Retired     bool        `json:"retired"`
 	Unbounded   bool        `json:"unbounded"`
 	Unprotected bool        `json:"unprotected"`

@@ -37,7 +37,7 @@ function outlook(b) {
   if (b.unprotected) return 'Sending costs nothing, because nothing is protected.';
   if (b.stranded) return 'Nothing more is sent: the directory was restored, and its task goes in rounds, where nobody would follow it. It predicts. To take part, make a node in an empty directory.';
   if (b.releases_left === 0) {
-    if (b.cohorts.some((c) => c.releases_left > 0)) return `New records wait until ${b.records_missing} more have come: a model of few has as much noise as one of many, and costs each of them as much.`;
+    if (b.cohorts.some((c) => c.releases_left > 0)) return `New records wait for ${plural(b.records_missing, 'more training record')} (every fifth that comes is held out): a model of few has as much noise as one of many, and costs each of them as much.`;
     return b.plan?.steps_left === 0 ? 'The plan is over: these records are never shared any more.'
       : 'Nothing more is sent: the budget of these records is used. New records begin a group with a budget of its own.';
   }
@@ -79,7 +79,7 @@ function cohortState(b, c) {
   if (c.retired) return 'retired by a restore';
   if (b.stranded) return 'takes no part';
   if (c.releases_left === 0 && c.sums === 0) return 'used up';
-  return b.records_missing > 0 && c.releases_left > 0 ? `waits for ${plural(b.records_missing, 'more record')}` : 'in use';
+  return b.records_missing > 0 && c.releases_left > 0 ? `waits for ${count(b.records_missing)} more` : 'in use';
 }
 
 function committee(s) {
