@@ -10,16 +10,6 @@ import (
 	"p2pnode/privacy"
 )
 
-// oldest returns the oldest cohort that may still pay, or nil if there is none.
-func (t *training) oldest() *cohort {
-	for i := range t.cohorts {
-		if !t.cohorts[i].retired {
-			return &t.cohorts[i]
-		}
-	}
-	return nil
-}
-
 // refused retires the cohorts that were asked for but not admitted.
 func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
 	for i := range asked {

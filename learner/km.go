@@ -105,7 +105,7 @@ func (k *km) query() *Query {
 	if !k.splits() {
 		return &Query{Mechanism: m, Sums: k.training.sums(k.task.loss(), m, k.published)}
 	}
-	c := k.training.oldest()
+	c := k.training.turn(k.task)
 	slots, clip := len(c.slots), k.task.recordClip(m)
 	k.scale = releaseScale(m, slots)
 	distance := inNorm(m.Noise(), k.task.proxDistance(clip, slots)*k.scale, len(k.published))

@@ -45,7 +45,7 @@ type privateState struct {
 
 // wholeQuery adapts and asks for the release of phi.
 func (d *diffusion) wholeQuery(planned privacy.Mechanism) *Query {
-	s, c := &d.private, d.training.oldest()
+	s, c := &d.private, d.training.turn(d.task)
 	if s.w == nil || s.cohort != c.number {
 		*s = privateState{w: d.model, std: d.std, cohort: c.number}
 	}

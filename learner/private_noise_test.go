@@ -43,7 +43,7 @@ func TestWholeVectorsAreChargedInTheNormOfTheNoise(t *testing.T) {
 			}
 			a.Neighbours(0, []Edge{{Peer: "b", Weight: 1, Live: true}})
 			ask[i] = a.Tick(a.next).Ask
-			released[i] = task.proxLoss(a.training.oldest(), task.Clip, a.published)
+			released[i] = task.proxLoss(a.training.turn(task), task.Clip, a.published)
 		}
 		check("km", norm, floats.Distance(released[0], released[1], norm), ask[0].Mechanism)
 	}

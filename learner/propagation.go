@@ -172,12 +172,11 @@ func (a *propagation) output(now time.Duration) Output {
 // releases reports whether the release can be made now.
 func (a *propagation) releases() bool { return a.left && a.training.active(a.task) && a.listening }
 
-// query asks for the release of the local fit of the oldest cohort that has not
-// been refused.
+// query asks for the release of the local fit of the cohort whose turn it is.
 func (a *propagation) query() *Query {
-	oldest := a.training.oldest()
-	slots := oldest.slots[:min(len(oldest.slots), privacy.MaxSlots)]
-	sum := a.mechanism.NewBounded(oldest.number, len(slots), a.task.localFit(slots, a.clip))
+	turn := a.training.turn(a.task)
+	slots := turn.slots[:min(len(turn.slots), privacy.MaxSlots)]
+	sum := a.mechanism.NewBounded(turn.number, len(slots), a.task.localFit(slots, a.clip))
 	return &Query{Round: a.round + 1, Mechanism: a.mechanism, Sums: []privacy.Sum{sum}, Passes: a.task.fitSteps(a.clip)}
 }
 
@@ -188,7 +187,7 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 	}
 	a.asked = false
 	if answer.Exhausted() {
-		a.training.oldest().retired = true // a newer cohort may have a budget
+		a.training.turn(a.task).retired = true // a newer cohort may have a budget
 		return a.output(now)
 	}
 	scale := 1 / (2 * a.task.Propagation.Ridge * float64(answer.Slots))

@@ -170,12 +170,37 @@ func TestExhaustedCohortsLeaveTheTrainingSet(t *testing.T) {
 // Records wait until they are as many as those that have paid, or as many as count in
 // full; the first ones wait for nothing.
 func TestMissingRecords(t *testing.T) {
-	task := &Task{ConfidenceAt: 100}
-	for _, k := range []struct{ fresh, spent, want int }{
-		{0, 0, 0}, {1, 0, 0}, {0, 1, 1}, {3, 40, 37}, {40, 40, 0}, {41, 40, 0}, {0, 5000, 100}, {99, 5000, 1}, {100, 5000, 0},
+	sums, vectors := plainTask("squared", 2), propagationTask("squared", 2)
+	sums.ConfidenceAt, vectors.ConfidenceAt = 100, 100
+	for _, k := range []struct {
+		task        *Task
+		fresh       []int
+		spent, want int
+	}{
+		{sums, nil, 0, 0}, {sums, []int{1}, 0, 0}, {sums, nil, 1, 1}, {sums, []int{3}, 40, 37}, {sums, []int{20, 20}, 40, 0}, {sums, []int{30, 11}, 40, 0},
+		{sums, nil, 5000, 100}, {sums, []int{90, 9}, 5000, 1}, {sums, []int{100}, 5000, 0},
+		{vectors, nil, 0, 0}, {vectors, nil, 40, 40}, {vectors, []int{20, 20}, 40, 20}, {vectors, []int{40, 1}, 40, 0}, {vectors, []int{30, 8}, 40, 32},
 	} {
-		if got := task.Missing(k.fresh, k.spent); got != k.want {
-			t.Errorf("%d records with a budget and %d without: %d are missing, want %d", k.fresh, k.spent, got, k.want)
+		if got := k.task.Missing(k.fresh, k.spent); got != k.want {
+			t.Errorf("%s: %v records with a budget and %d without: %d are missing, want %d", k.task.Learner, k.fresh, k.spent, got, k.want)
+		}
+	}
+}
+
+// A release of one cohort is of one that has enough by itself.
+func TestTurnOfACohort(t *testing.T) {
+	task := propagationTask("squared", 2)
+	var own training
+	own.spent = func(c privacy.Cohort) bool { return c == 1 }
+	for _, k := range []struct {
+		cohort privacy.Cohort
+		first  Seq
+		n      int
+		want   privacy.Cohort // 0: none
+	}{{1, 1, 4, 1}, {2, 6, 2, 0}, {3, 8, 2, 0}, {4, 11, 4, 4}, {2, 16, 3, 2}} {
+		own.add(testRecords(k.cohort, k.first, k.n))
+		if c := own.turn(task); own.active(task) != (k.want > 0) || (c != nil) != (k.want > 0) || c != nil && c.number != k.want {
+			t.Errorf("after %d records of cohort %d it is the turn of %+v, want %d", k.n, k.cohort, c, k.want)
 		}
 	}
 }

@@ -103,31 +103,68 @@ func (t *training) drop(deleted []Seq) {
 	}
 }
 
-// active reports whether any cohort may still pay. If only some may, enough records must
-// be in them.
+// active reports whether a release can be made: any cohort may still pay, and if only some
+// may, enough records are in them.
 func (t *training) active(task *Task) bool {
 	if len(t.cohorts) == 1 {
 		return !t.cohorts[0].retired
 	}
-	fresh, spent, pays := 0, 0, false
-	for i := range t.cohorts {
-		c := &t.cohorts[i]
-		pays = pays || !c.retired
-		if c.retired || t.spent != nil && t.spent(c.number) {
-			spent += len(c.slots)
-		} else {
-			fresh += len(c.slots)
-		}
+	if task.releasesVectors() {
+		return t.turn(task) != nil
 	}
-	return pays && (fresh == 0 || task.Missing(fresh, spent) == 0)
+	fresh, spent := t.shares()
+	pays := slices.ContainsFunc(t.cohorts, func(c cohort) bool { return !c.retired })
+	return pays && (len(fresh) == 0 || task.Missing(fresh, spent) == 0)
 }
 
-// Missing is how many more records must come before a device makes releases again, if
-// its cohorts that have a budget left have fresh slots together and the others spent. A
-// release of few records has the noise of one of many, and costs each of them as much. So
-// they wait until they are as many as all that have paid, or as many as count in full. A
-// device's first records wait for nothing. The numbers are public, so waiting tells nothing.
-func (t *Task) Missing(fresh, spent int) int { return max(0, min(t.ConfidenceAt, spent)-fresh) }
+// turn returns the cohort of the next release of a whole vector, which is of one alone: the
+// oldest that may still pay and has enough records by itself. If all are used up, that is
+// one that the door has not refused yet. nil: there is none.
+func (t *training) turn(task *Task) *cohort {
+	fresh, spent := t.shares()
+	for i := range t.cohorts {
+		c := &t.cohorts[i]
+		waits := len(fresh) > 0 && (t.used(c) || task.Missing([]int{len(c.slots)}, spent) > 0)
+		if !c.retired && !waits {
+			return c
+		}
+	}
+	return nil
+}
+
+// shares counts the slots of each cohort that has a budget left, and of all others.
+func (t *training) shares() (fresh []int, spent int) {
+	for i := range t.cohorts {
+		if c := &t.cohorts[i]; t.used(c) {
+			spent += len(c.slots)
+		} else {
+			fresh = append(fresh, len(c.slots))
+		}
+	}
+	return fresh, spent
+}
+
+// used reports whether a cohort's budget is used up, as far as is known.
+func (t *training) used(c *cohort) bool { return c.retired || t.spent != nil && t.spent(c.number) }
+
+// Missing is how many more records must come before a device makes releases again. fresh
+// are the slots of its cohorts that have a budget left, the oldest first, and spent those
+// of all others. A release of few records has the noise of one of many, and costs each of
+// them as much. So they wait until they are as many as all that have paid, or as many as
+// count in full: together, since they share a release's noise, or in one cohort where
+// releases are of one. A device's first records wait for nothing. The numbers are public,
+// so waiting tells nothing.
+func (t *Task) Missing(fresh []int, spent int) int {
+	enough, there := min(t.ConfidenceAt, spent), 0
+	for _, n := range fresh {
+		if !t.releasesVectors() {
+			there += n
+		} else if there = n; n >= enough {
+			break
+		}
+	}
+	return max(0, enough-there)
+}
 
 // retire removes from training every active cohort that is not among the admitted ones.
 func (t *training) retire(admitted []privacy.Cohort) {

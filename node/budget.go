@@ -154,10 +154,11 @@ func (n *Node) missing(cohorts []api.CohortBudget) int {
 	if p := n.plan(); p != nil && p.Left == 0 {
 		return 0
 	}
-	fresh, spent := 0, 0
+	var fresh []int
+	spent := 0
 	for _, c := range cohorts {
 		if c.Left > 0 {
-			fresh += c.Records
+			fresh = append(fresh, c.Records)
 		} else {
 			spent += c.Records
 		}
