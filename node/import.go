@@ -88,7 +88,7 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 		return report, err
 	}
 	n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: count})
-	report.Records, report.NeverShared = count, n.neverShared()
+	report.Records, report.NeverShared, report.Missing = count, n.neverShared(), n.awaited()
 	report.Cells = n.files.Task.Tally(noted)
 	return report, n.name(o.File(file))
 }
@@ -123,7 +123,7 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 	if err == nil || errors.Is(err, api.ErrBadLines) {
 		err = errors.Join(err, store())
 	}
-	report.Cells, report.NeverShared = n.files.Task.Tally(noted), n.neverShared()
+	report.Cells, report.NeverShared, report.Missing = n.files.Task.Tally(noted), n.neverShared(), n.awaited()
 	switch {
 	case err != nil && !errors.Is(err, api.ErrBadLines):
 		return report, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +52,7 @@ func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error
 	for i, o := range changes.Outcomes {
 		ack.Lines[taken[i]].Outcome = outcomeWord(o)
 	}
-	ack.Retired, ack.NeverShared = len(changes.Erased), n.neverShared()
+	ack.Retired, ack.NeverShared, ack.Missing = len(changes.Erased), n.neverShared(), n.awaited()
 	ack.Cells = n.files.Task.Tally(notes(arrivals))
 	if l.File == nil {
 		return ack, nil
@@ -168,6 +169,17 @@ func (n *Node) noteImport(file api.Digest, as storage.Imported) error {
 func (n *Node) neverShared() bool {
 	p := n.plan()
 	return p != nil && p.Left == 0 || n.stranded() != nil
+}
+
+// awaited is how many more records must come before those that have a budget take part in
+// what is sent. What was stored is acknowledged even if records cannot be counted: who asks
+// for the budget is told why.
+func (n *Node) awaited() int {
+	cohorts, err := n.cohorts()
+	if err != nil || !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 }) {
+		return 0
+	}
+	return n.missing(cohorts)
 }
 
 // notes counts the cells of arrivals that were not taken as written.

@@ -153,6 +153,10 @@ func importedText(r api.ImportReport) string {
 	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
 		b.WriteString(paragraph("", line+"."))
 	}
+	if r.Missing > 0 {
+		b.WriteString(paragraph("", fmt.Sprintf("The budget of older records is used up: new ones take part in what is sent when there are %d more %s (every fifth that comes is held out).",
+			r.Missing, plural(r.Missing, "training record", "training records"))))
+	}
 	if r.NeverShared {
 		b.WriteString(paragraph("", "Warning: nothing more is sent from here (p2pnode budget says why), so what is imported is never shared; it serves your own predictions. "+
 			"To share new records, make a new directory and put only those in it."))

@@ -190,7 +190,7 @@ func (p *pipeLines) put() error {
 	}
 	p.waiting.Lines, p.waiting.From, p.bytes = p.waiting.Lines[:0], last+1, 0
 	p.total.Retired += a.Retired
-	p.total.NeverShared = a.NeverShared
+	p.total.NeverShared, p.total.Missing = a.NeverShared, a.Missing
 	p.total.Cells = addTallies(p.total.Cells, a.Cells)
 	return p.tell(a.Lines)
 }

@@ -194,6 +194,7 @@ func TestTexts(t *testing.T) {
 		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},
 		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
 		{statusText(api.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
+		{reportText(api.ImportReport{Records: 1, Missing: 7}), []string{"The budget of older records is used up: new ones take part in what is sent when there are 7 more training records"}, "Warning"},
 		{reportText(api.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: nothing more is sent from here (p2pnode budget says why), so what is imported is never shared"}, ""},
 		{listText(t, api.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},
 		{newDirectory{Epsilon: 1, Releases: 12, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,", "costs much noise for 12 releases: --noise laplace --accounting renyi"}, ""},

@@ -66,6 +66,9 @@ type ImportReport struct {
 	// NeverShared says that the records stored serve this device only, because nothing is
 	// sent any more: the plan is over, or the node is stranded.
 	NeverShared bool `json:"never_shared,omitempty"`
+	// Missing is how many more training records must come before the newest take part in
+	// what is sent, as in [Budget]; 0: they do, or never will.
+	Missing int `json:"records_missing,omitempty"`
 	// Cells counts the cells of good lines that were not taken as they are, for each column
 	// that has any.
 	Cells []ColumnTally `json:"cells"`
@@ -177,9 +180,10 @@ type LineOutcome struct {
 // Acknowledgement says what became of [Lines] that are now on disk.
 type Acknowledgement struct {
 	Lines       []LineOutcome `json:"lines"`
-	Retired     int           `json:"retired,omitempty"`      // slots of records that were there before and were replaced
-	NeverShared bool          `json:"never_shared,omitempty"` // as in [ImportReport]
-	Cells       []ColumnTally `json:"cells"`                  // of good lines, as in [ImportReport]
+	Retired     int           `json:"retired,omitempty"`         // slots of records that were there before and were replaced
+	NeverShared bool          `json:"never_shared,omitempty"`    // as in [ImportReport]
+	Missing     int           `json:"records_missing,omitempty"` // likewise
+	Cells       []ColumnTally `json:"cells"`                     // of good lines, as in [ImportReport]
 }
 
 // Deletion names records by their numbers.
