@@ -173,8 +173,12 @@ func (n *Node) neverShared() bool {
 
 // awaited is how many more records must come before those that have a budget take part in
 // what is sent. What was stored is acknowledged even if records cannot be counted: who asks
-// for the budget is told why.
+// for the budget is told why. While no budget is used up none are counted, which may take
+// a look at each.
 func (n *Node) awaited() int {
+	if n.ledger.Retired() == 0 && !slices.ContainsFunc(n.ledger.Spending(), func(s storage.Spending) bool { return n.spent(s.Cohort) }) {
+		return 0
+	}
 	cohorts, err := n.cohorts()
 	if err != nil || !slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 }) {
 		return 0
