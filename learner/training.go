@@ -106,15 +106,16 @@ func (t *training) drop(deleted []Seq) {
 // active reports whether a release can be made: any cohort may still pay, and if only some
 // may, enough records are in them.
 func (t *training) active(task *Task) bool {
-	if len(t.cohorts) == 1 {
+	if len(t.cohorts) == 1 { // nearly always; at every wake
 		return !t.cohorts[0].retired
 	}
 	if task.releasesVectors() {
 		return t.turn(task) != nil
 	}
-	fresh, spent := t.shares()
-	pays := slices.ContainsFunc(t.cohorts, func(c cohort) bool { return !c.retired })
-	return pays && (len(fresh) == 0 || task.Missing(fresh, spent) == 0)
+	if fresh, spent := t.shares(); len(fresh) > 0 {
+		return task.Missing(fresh, spent) == 0
+	}
+	return slices.ContainsFunc(t.cohorts, func(c cohort) bool { return !c.retired })
 }
 
 // turn returns the cohort of the next release of a whole vector, which is of one alone: the

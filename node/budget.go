@@ -148,10 +148,7 @@ func (n *Node) pays() bool { return n.files.Config.Protected() && !n.files.Task.
 
 // missing is how many more records must come before the next release.
 func (n *Node) missing(cohorts []api.CohortBudget) int {
-	if !n.pays() || n.stranded() != nil {
-		return 0
-	}
-	if p := n.plan(); p != nil && p.Left == 0 {
+	if !n.pays() || n.neverShared() {
 		return 0
 	}
 	var fresh []int

@@ -215,8 +215,8 @@ func TestRelease1NeighboursGoOn(t *testing.T) {
 		if known, err := n.Peers(t.Context()); err != nil || len(known) != 2 || known[0].Weight != 1 || known[0].Since == 0 {
 			t.Errorf("%s: its neighbours are %+v, error %v", name, known, err)
 		}
-		const eleven = 14 // in training, the last in a cohort of its own: the second is full
-		rows := "room,outside,hour,people,inside\n" + strings.Repeat("hall,3.5,7,2,19\n", eleven)
+		const more = 14 // 11 of them in training, the last in a cohort of its own: the second is full
+		rows := "room,outside,hour,people,inside\n" + strings.Repeat("hall,3.5,7,2,19\n", more)
 		if _, err := n.Import(t.Context(), strings.NewReader(rows), api.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -48,9 +48,7 @@ func (r *Row) Cell(column string) (text string, found bool, err error) {
 	if !found {
 		return "", false, nil
 	}
-	if text, err = Text(value); err != nil {
-		err = fmt.Errorf("column %q %w", column, err)
-	}
+	text, err = cell(column, value)
 	return text, true, err
 }
 
@@ -139,9 +137,29 @@ func object(text []byte) (Row, error) {
 	return r, nil
 }
 
-// Text is the cell that a JSON value says: empty for null, and a list of texts as words between
-// bars. An object says none.
-func Text(value json.RawMessage) (text string, err error) {
+// Texts are the cells of an object, by column, as [Row.Cell] reads them.
+func Texts(values map[string]json.RawMessage) (map[string]string, error) {
+	texts := make(map[string]string, len(values))
+	for column, value := range values {
+		var err error
+		if texts[column], err = cell(column, value); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// cell is the text of a JSON value in a column.
+func cell(column string, value json.RawMessage) (string, error) {
+	text, err := cellText(value)
+	if err != nil {
+		err = fmt.Errorf("column %q %w", column, err)
+	}
+	return text, err
+}
+
+// cellText is the text of a JSON value.
+func cellText(value json.RawMessage) (text string, err error) {
 	switch value[0] {
 	case '{':
 		return "", errNested

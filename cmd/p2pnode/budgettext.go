@@ -122,16 +122,17 @@ func whatCosts(s *api.SumsBudget) string {
 	return round + ", or in " + sum
 }
 
+// waitsFor says for how many more new records wait, and why.
+func waitsFor(missing int) string {
+	return fmt.Sprintf("new records wait for %d more %s (every fifth that comes is held out), because a round of few has as much noise as one of many, and costs each of them as much",
+		missing, plural(missing, "training record", "training records"))
+}
+
 // nothingMore says why the present records take part in no more rounds, and what the
-// owner can do. missing is how many records must come before the next round, and some says
-// whether there are such records already.
-func nothingMore(plan *api.PlanBudget, retired, isStranded bool, missing int, some bool) string {
+// owner can do. missing is how many records must come before the next round.
+func nothingMore(plan *api.PlanBudget, retired, isStranded bool, missing int) string {
 	if isStranded {
 		return stranded + "; records that come serve your own model. " + strings.TrimSuffix(strandedAdvice, ".")
-	}
-	if some && missing > 0 {
-		return fmt.Sprintf("new records wait for %d more %s (every fifth that comes is held out), because a round of few has as much noise as one of many, and costs each of them as much",
-			missing, plural(missing, "training record", "training records"))
 	}
 	why := "the budget of these records is used up"
 	if retired {
@@ -173,12 +174,10 @@ func outlook(b api.Budget) string {
 		return fmt.Sprintf("Nothing more will be sent: the limit of %d rounds, key \"releases\", is reached.", b.Releases)
 	case b.Unprotected:
 		return "Rounds cost nothing, because nothing is protected."
+	case b.Waits():
+		return "Nothing is sent: " + waitsFor(b.Missing) + "."
 	case b.Left == 0:
-		when, some := "more will be", b.Missing > 0 && anyLeft(b.Cohorts)
-		if some {
-			when = "is"
-		}
-		return fmt.Sprintf("Nothing %s sent: %s.", when, nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded, b.Missing, some))
+		return "Nothing more will be sent: " + nothingMore(b.Plan, allRetired(b.Cohorts), b.Stranded, b.Missing) + "."
 	}
 	left := fmt.Sprintf("%d %s left.", b.Left, plural(b.Left, "round is", "rounds are"))
 	if p := b.Plan; p != nil {
@@ -190,10 +189,6 @@ func outlook(b api.Budget) string {
 		text += " The one after that costs more."
 	}
 	return text
-}
-
-func anyLeft(cohorts []api.CohortBudget) bool {
-	return slices.ContainsFunc(cohorts, func(c api.CohortBudget) bool { return c.Left > 0 })
 }
 
 func allRetired(cohorts []api.CohortBudget) bool {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"p2pnode/node/api"
 
@@ -86,9 +84,8 @@ func idFlag(c *cobra.Command, column *string) {
 func importFile(cmd *cobra.Command, o *options, file *os.File, options api.ImportOptions) error {
 	in := showProgress(file, cmd.ErrOrStderr(), "storing the records")
 	report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (api.ImportReport, error) {
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		ctx, stop := untilInterrupted(ctx)
 		defer stop()
-		defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process at once
 		report, err := owner.Import(ctx, in, options)
 		if err != nil && ctx.Err() != nil {
 			err = errors.New("interrupted; import it again: what is stored already is not stored twice")

@@ -3,14 +3,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -83,4 +86,12 @@ func (e usageError) hint() string {
 		line += " COMMAND"
 	}
 	return fmt.Sprintf("Usage: %s\nRun '%s --help' for more.\n", line, e.of.CommandPath())
+}
+
+// untilInterrupted returns a context that ends at an interrupt, so that what is at work can
+// stop cleanly. A second one ends the process at once.
+func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }

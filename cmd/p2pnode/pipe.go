@@ -11,10 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -57,9 +54,8 @@ type pipeReport struct {
 
 // importPipe stores the lines of a pipe until it ends or the owner interrupts.
 func importPipe(cmd *cobra.Command, o *options, in io.Reader, options api.ImportOptions) (err error) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process at once
 	p := &pipeLines{cmd: cmd, o: o, options: options, total: pipeReport{ImportReport: api.ImportReport{Lines: []api.BadLine{}, Cells: []api.ColumnTally{}}}}
 	p.waiting.ID, p.waiting.From = options.ID, 1
 	defer func() { err = errors.Join(err, p.letGo()) }()

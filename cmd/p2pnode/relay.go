@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/gologshim"
@@ -88,9 +85,8 @@ func (f *relayFlags) register(c *cobra.Command) {
 }
 
 func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process
 	conf := netedge.RelayConfig{
 		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20, Member: f.member,
 	}

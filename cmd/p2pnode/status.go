@@ -71,12 +71,11 @@ func statusText(s api.Status) string {
 		rows = append(rows, []any{"round", roundLine(s)})
 	}
 	rows = append(rows, []any{"privacy", privacyLine(s.Privacy)})
-	if s.Done {
-		what := "done"
-		if s.Privacy.Missing > 0 && s.Privacy.Left > 0 {
-			what = "waits"
-		}
-		rows = append(rows, []any{what, doneLine(s.Privacy)})
+	switch {
+	case s.Done && s.Privacy.Waits():
+		rows = append(rows, []any{"waits", waitsFor(s.Privacy.Missing)})
+	case s.Done:
+		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
 	rows = append(rows, []any{"traffic", trafficLine(s.Traffic)})
 	return table(append(rows, modelRows(s)...)...)
@@ -125,7 +124,7 @@ func doneLine(b api.BudgetSummary) string {
 	if b.Unprotected {
 		return "the limit of rounds, key \"releases\", is reached"
 	}
-	return nothingMore(b.Plan, b.Retired, b.Stranded, b.Missing, b.Left > 0)
+	return nothingMore(b.Plan, b.Retired, b.Stranded, b.Missing)
 }
 
 // obfuscation is part of every label of the learner polar without noise.

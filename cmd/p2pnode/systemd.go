@@ -89,9 +89,9 @@ func managerStatus(s api.Status) string {
 	if len(s.Paused) > 0 {
 		return pauseText(s.Paused)
 	}
-	switch b := s.Privacy; {
-	case s.Done && b.Missing > 0 && b.Left > 0:
-		return fmt.Sprintf("%d records, %d neighbours; new records wait for %d more", s.Records, s.Neighbours, b.Missing)
+	switch {
+	case s.Done && s.Privacy.Waits():
+		return fmt.Sprintf("%d records, %d neighbours; new records wait for %d more", s.Records, s.Neighbours, s.Privacy.Missing)
 	case s.Done:
 		return fmt.Sprintf("%d records, %d neighbours; the privacy budget is used up", s.Records, s.Neighbours)
 	}

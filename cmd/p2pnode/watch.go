@@ -10,11 +10,9 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -110,9 +108,8 @@ func leftAlone(name string) bool {
 }
 
 func (w *watch) run() error {
-	ctx, stop := signal.NotifyContext(w.cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(w.cmd.Context())
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second interrupt ends the process at once
 	if err := w.check(); err != nil {
 		return err
 	}

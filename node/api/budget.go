@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"p2pnode/privacy"
 	"p2pnode/storage"
 )
@@ -69,6 +71,14 @@ type Listener struct {
 	Last     int64  `json:"last"`
 	Releases int    `json:"releases"`
 }
+
+// Waits reports whether there are records that have a budget left and wait for more.
+func (b Budget) Waits() bool {
+	return b.Missing > 0 && slices.ContainsFunc(b.Cohorts, func(c CohortBudget) bool { return c.Left > 0 })
+}
+
+// Waits is [Budget.Waits].
+func (b BudgetSummary) Waits() bool { return b.Missing > 0 && b.Left > 0 }
 
 // PlanBudget counts the steps of a plan.
 type PlanBudget struct {

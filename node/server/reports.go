@@ -13,7 +13,7 @@ import (
 func routePredictions(r *routes, owner api.Predictor) {
 	tell(r, operation{"POST /v1/predict", api.Data, "predict", "What the personal model says of a row"},
 		func(ctx context.Context, a asked) (api.Prediction, error) {
-			row, err := a.row()
+			row, err := rowfile.Texts(a)
 			if err != nil {
 				return api.Prediction{}, api.WrongRequest(fmt.Errorf("server: %w", err))
 			}
@@ -24,7 +24,7 @@ func routePredictions(r *routes, owner api.Predictor) {
 			rows := api.Rows{Rows: make([]map[string]string, len(in.Rows)), Since: in.Since}
 			for i, a := range in.Rows {
 				var err error
-				if rows.Rows[i], err = a.row(); err != nil {
+				if rows.Rows[i], err = rowfile.Texts(a); err != nil {
 					return api.Answers{}, api.WrongRequest(fmt.Errorf("server: row %d: %w", i+1, err))
 				}
 			}
@@ -41,18 +41,6 @@ type asked map[string]json.RawMessage
 type askedRows struct {
 	Rows  []asked   `json:"rows"`
 	Since time.Time `json:"since,omitzero"`
-}
-
-func (a asked) row() (map[string]string, error) {
-	row := make(map[string]string, len(a))
-	for column, value := range a {
-		text, err := rowfile.Text(value)
-		if err != nil {
-			return nil, fmt.Errorf("column %q %w", column, err)
-		}
-		row[column] = text
-	}
-	return row, nil
 }
 
 func routeReports(r *routes, owner api.Reporter) {
