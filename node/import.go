@@ -87,8 +87,8 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 	if err := n.commit(i, file, noted); err != nil {
 		return report, err
 	}
-	n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: count})
 	report.Records, report.NeverShared, report.Missing = count, n.neverShared(), n.awaited()
+	n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: count, Missing: report.Missing})
 	report.Cells = n.files.Task.Tally(noted)
 	return report, n.name(o.File(file))
 }

@@ -122,19 +122,20 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 		}
 		return c, fmt.Errorf("node: store the records: %w", err)
 	}
+	err = n.changed(c)
 	n.tellStored(c)
-	if err := n.changed(c); err != nil {
+	if err != nil {
 		return c, err
 	}
 	return c, n.retain(time.Now())
 }
 
-// tellStored tells the owner how many records were stored, and how many were there
-// before.
+// tellStored tells the owner how many records were stored, how many were there
+// before, and how many must still come.
 func (n *Node) tellStored(c storage.Changes) {
 	var r api.ImportReport
 	if count(&r, c.Outcomes); r.Records > 0 {
-		n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: r.Records, Replaced: r.Replaced, Same: r.Same})
+		n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: r.Records, Replaced: r.Replaced, Same: r.Same, Missing: n.awaited()})
 	}
 }
 

@@ -45,6 +45,7 @@ type Event struct {
 	// that changed nothing.
 	Replaced int       `json:"replaced,omitempty"`
 	Same     int       `json:"same,omitempty"`
+	Missing  int       `json:"records_missing,omitempty"` // of an import: as in Budget, after it
 	Sum      *SumEvent `json:"sum,omitempty"`
 	// Rejected counts, by reason, the messages that were rejected since the last such event.
 	Rejected map[string]uint64 `json:"rejected,omitempty"`

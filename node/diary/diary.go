@@ -66,6 +66,7 @@ func attributes(e *api.Event) (list []any) {
 	add("records", e.Records, e.Records != 0)
 	add("replaced", e.Replaced, e.Replaced != 0)
 	add("same", e.Same, e.Same != 0)
+	add("missing", e.Missing, e.Missing != 0)
 	if s := e.Sum; s != nil {
 		add("recipe", s.Recipe, true)
 		add("epoch", s.Epoch, true)

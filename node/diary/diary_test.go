@@ -138,16 +138,16 @@ func TestManyAreToldTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := quiet()
 		gather := func(times int) {
-			for range times {
-				d.Gather(api.Event{Kind: api.EventRejected, Records: 2, Rejected: map[string]uint64{"stale": 1}})
+			for missing := range times {
+				d.Gather(api.Event{Kind: api.EventRejected, Records: 2, Missing: missing, Rejected: map[string]uint64{"stale": 1}})
 			}
 		}
 		gather(4)
 		tell(d, 1)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if list := kept(t, d, 0); len(list) != 3 || list[0].Records != 2 || list[2].Records != 6 || list[2].Rejected["stale"] != 3 {
-			t.Errorf("events %+v; want the first, the other kind, and three added up", list)
+		if list := kept(t, d, 0); len(list) != 3 || list[0].Records != 2 || list[2].Records != 6 || list[2].Missing != 3 || list[2].Rejected["stale"] != 3 {
+			t.Errorf("events %+v; want the first, the other kind, and three added up, with what the last says is missing", list)
 		}
 		gather(2)
 		d.Close()

@@ -84,6 +84,7 @@ func merge(sum, e *api.Event) {
 	sum.Records += e.Records
 	sum.Replaced += e.Replaced
 	sum.Same += e.Same
+	sum.Missing = e.Missing
 	for reason, count := range e.Rejected {
 		if sum.Rejected == nil {
 			sum.Rejected = make(map[string]uint64)
