@@ -69,7 +69,7 @@ function text(e) {
     case 'met': if (e.peer) return `${short(e.peer)} learns with you now`; break; // without a peer it is a count
     case 'left': if (e.peer) return [`${short(e.peer)} does so no more`, e.reason].filter(Boolean).join(': '); break;
     case 'fitted': return `with ${plural(e.records || 0, 'record')}: ${finding(findings[e.verdict] || 'there is nothing to compare yet', e.by_log_loss)}`;
-    case 'imported': return [`${plural(e.records || 0, 'record')} stored`, e.replaced && `${count(e.replaced)} replaced`, e.same && `${count(e.same)} the same`].filter(Boolean).join(', ');
+    case 'imported': return [`${plural(e.records || 0, 'record')} stored`, e.replaced && `${count(e.replaced)} replaced`, e.same && `${count(e.same)} the same`, e.records_missing && `new ones wait for ${count(e.records_missing)} more`].filter(Boolean).join(', ');
     case 'rejected': return Object.entries(e.rejected || {}).map(([reason, n]) => `${count(n)}: ${reason}`).join(', ') || e.text;
   }
   const details = [e.peer && short(e.peer), e.reason, e.records && plural(e.records, 'record'), e.lost && plural(e.lost, 'event'), e.sum && sum(e.sum)].filter(Boolean);
