@@ -29,6 +29,12 @@ func numberKind() featureKind {
 			}
 			return 2. / 3 // and of its two coordinates between two knots
 		},
+		variance: func(f *Feature) float64 {
+			if len(f.Bends) > 0 || f.plain() { // a plain one is scaled already, or a yes or no
+				return 0
+			}
+			return 1. / 3
+		},
 		names: func(f *Feature) []string {
 			if len(f.Bends) == 0 {
 				return []string{f.Name}

@@ -66,13 +66,13 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 // within makes the fits in the span of the records, if that is much smaller than the
 // space of all models.
 func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
-	span, more := t.newSpan(train, s.prior, func() bool { return yield(s.model) })
+	span, more := t.newSpan(train, s.prior, s.spreads, func() bool { return yield(s.model) })
 	if !more {
 		return
 	}
 	if span != nil {
 		outside := s.outside
-		train, s.prior = span.inside(train), span.model(s.prior)
+		train, s.prior, s.spreads = span.inside(train), span.model(s.prior), nil
 		s.outside = func(theta []float64) []float64 { return outside(span.outside(theta)) }
 	}
 	s.run(train, yield)
@@ -145,7 +145,7 @@ func (k *Known) rows(t *Task, train *Rows) *Rows {
 	return rows
 }
 
-// task returns the task of these records.
+// task returns the task of these records. Their coordinates have a scale already.
 func (k *Known) task(t *Task) *Task {
 	extended := *t
 	if k.items != nil {
@@ -153,6 +153,7 @@ func (k *Known) task(t *Task) *Task {
 		extended.Features = append(slices.Clone(t.Features), number, number)
 	}
 	if k.upper != nil {
+		extended.Features, extended.Map = []Feature{{Kind: "vector", Length: extended.featureCount()}}, Map{}
 		extended.Local.Eta = 0.5 // that of a normal prior with variance 1
 	}
 	return &extended

