@@ -67,7 +67,12 @@ func run(program, version, out string, most int64, binaries []string) error {
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: platform}})
 	}
-	if _, err := layout.Write(out, index); err != nil {
+	// A layout that lists the platforms itself holds as many images, and skopeo up to 1.9 asks which.
+	whole, err := layout.Write(out, mutate.IndexMediaType(empty.Index, types.OCIImageIndex))
+	if err != nil {
+		return err
+	}
+	if err := whole.AppendIndex(index); err != nil {
 		return err
 	}
 	written, err := layout.ImageIndexFromPath(out)

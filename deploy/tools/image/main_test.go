@@ -48,7 +48,7 @@ func TestImageDependsOnTheProgramAlone(t *testing.T) {
 	}
 }
 
-// The image holds the program, and the one directory that its user may write into.
+// The layout holds one image for all platforms; the image holds the program, and the one directory that its user may write into.
 func TestImageHoldsTheProgramAlone(t *testing.T) {
 	out := t.TempDir()
 	digest(t, out, program(t, 1000))
@@ -57,8 +57,16 @@ func TestImageHoldsTheProgramAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := index.IndexManifest()
+	if err != nil || len(m.Manifests) != 1 {
+		t.Fatalf("%+v, %v; want one image", m, err)
+	}
+	index, err = index.ImageIndex(m.Manifests[0].Digest)
 	if err != nil {
 		t.Fatal(err)
+	}
+	m, err = index.IndexManifest()
+	if err != nil || len(m.Manifests) != 2 {
+		t.Fatalf("%+v, %v; want two platforms", m, err)
 	}
 	image, err := index.Image(m.Manifests[0].Digest)
 	if err != nil {
