@@ -7,18 +7,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// rangeRecords is how many records the range itself counts for in a standard deviation.
-const rangeRecords = 0.3
-
 // spreads says by how much less a fit pulls the weight of each coordinate before the
 // constant, because the owner's numbers vary less there than their range allows. A range
 // must hold everybody's numbers and be told by nobody's, so it is often far wider than one
 // person's, and the same pull for all would expect the less of a column the wider its range is
 // said to be. The pull is in proportion to the standard deviation, as in Pareto scaling (van
 // den Berg et al., "Centering, scaling, and transformations", 2006): half way to columns of
-// equal variance, which lose where they have a unit in common. What does not vary, and what
-// is no number of a range, has 1. All have if spreads is nil: also where so many weights need
-// a pull in common, see [spectrum].
+// equal variance, which lose where they have a unit in common. A deviation counts one record
+// of the range itself. What does not vary, and what is no number of a range, has 1. All have if
+// spreads is nil: also where so many weights need a pull in common, see [spectrum].
 func (t *Task) spreads(train *Rows) []float64 {
 	numbers := slices.ContainsFunc(t.Features, func(f Feature) bool { return f.usualVariance() > 0 })
 	if !numbers || t.Normalise || t.Dimension() > exactParameters && t.Width() > exactColumns {
@@ -42,7 +39,7 @@ func (t *Task) spreads(train *Rows) []float64 {
 			if of := &spreads[at+j]; usual == 0 || *of == 0 {
 				*of = 1
 			} else {
-				*of = math.Sqrt((*of/usual + rangeRecords) / (float64(train.Len()) - 1 + rangeRecords))
+				*of = math.Sqrt((*of/usual + 1) / float64(train.Len()))
 			}
 		}
 		at += f.width()

@@ -15,7 +15,7 @@ func TestSpreads(t *testing.T) {
 	train := RowsOf([]Record{
 		{X: []float64{0.1, 0, 0.2, 0.3, 0, 0.25, 0.5}}, {X: []float64{0.2, 0.5, 0.1, 0.4, 0, 0.25, 0.5}}, {X: []float64{0.3, 0, 0.5, 0, 0, 0.25, 0.5}},
 	})
-	want := math.Sqrt((0.02/(1./12) + 0.3) / 2.3) // 1/3 over the square of the usual norm
+	want := math.Sqrt((0.02/(1./12) + 1) / 3) // 1/3 over the square of the usual norm
 	wantClose(t, "spreads", task.spreads(train), []float64{want, 1, 1, 1, 1, 1}, 1e-12)
 	task.Map = Map{Kind: "fourier", Features: 2}
 	train = RowsOf([]Record{{X: []float64{0.1, 0, 0.2, 0.3, 0, 0.25, 0.9, 0.8, 0.5}}})
@@ -85,7 +85,7 @@ func TestLoneModelFarFromTheMiddle(t *testing.T) {
 // A range that is ten times as wide as need be hides less of a column than before, when the error was
 // 1.51 of this lone model, and 1.19 where the range fits.
 func TestLoneModelOfAWideRange(t *testing.T) {
-	if wide, _ := lone(t, ranged(1000, 80), 40, 0.3); wide > 1.42 {
+	if wide, _ := lone(t, ranged(1000, 80), 40, 0.3); wide > 1.47 {
 		t.Errorf("error %.3f", wide)
 	}
 }

@@ -78,7 +78,7 @@ max = 2000.0
 `
 
 // Where noise hides what there is to share, rooms that learn together by a private sum lose little
-// by it. Alone they err 39.0 and by the sum 40.0 here. Before a fit was made in the scales of its
+// by it. Alone they err 39.2 and by the sum 40.1 here. Before a fit was made in the scales of its
 // owner's records these were 41.7 and 41.6: the sum made up for some of what a lone model lacked, and
 // now few records cannot show that its noise costs more than it brings.
 func TestPrivateSumOfUnlikeRooms(t *testing.T) {
@@ -112,7 +112,7 @@ func TestPrivateSumOfUnlikeRooms(t *testing.T) {
 		changes[i], errors[i] = 100*(with/alone-1), with/float64(len(nodes))
 	})
 	t.Logf("the private sum changes the error by %.2f %%: %.2f", stat.Mean(changes, nil), changes)
-	if change, with := stat.Mean(changes, nil), stat.Mean(errors, nil); change > 2.8 || with > 40.5 {
+	if change, with := stat.Mean(changes, nil), stat.Mean(errors, nil); change > 2.6 || with > 40.5 {
 		t.Errorf("the private sum changes the error by %.2f %%, to %.2f", change, with)
 	}
 }
