@@ -10,8 +10,10 @@ import (
 )
 
 // otherTime matches dates and times that people write and ISO 8601 does not allow:
-// 1.3.2024, 03/01/24, 8:30.
-var otherTime = regexp.MustCompile(`^(\d{1,4}[./]\d{1,2}[./]\d{1,4}|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
+// 1.3.2024, 03/01/24, 2024/3/1, 8:30. A version as 1.0.2 has no year.
+var otherTime = regexp.MustCompile(`^(` + dayOrMonth + `[./]` + dayOrMonth + `[./](\d{4}|\d{2})|\d{4}[./]` + dayOrMonth + `[./]` + dayOrMonth + `|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
+
+const dayOrMonth = `(0?[1-9]|[12]\d|3[01])`
 
 // almost says what a cell would be if it were written in another way, a time or a
 // number; "" if neither.
@@ -42,7 +44,7 @@ func (c *Column) otherwise() string {
 	switch others := c.full() - c.Numbers; {
 	case others == 0:
 	case c.almostTimes == others:
-		return "these look like times: write them as 2024-03-01 or 2024-03-01 08:30 and they are learned from as such"
+		return "these look like times: write them as 2024-03-01 or 2024-03-01 08:30, or a time of day as a number of hours, and they are learned from as such"
 	case c.almostNumbers == others:
 		return "these look like numbers with a unit or with marks between thousands: write plain numbers and they are learned from as such"
 	}

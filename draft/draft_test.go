@@ -86,6 +86,9 @@ func TestKindOfAColumn(t *testing.T) {
 		{"photo", made(40, func(i int) string { return strings.Replace(vector, "0.5", fmt.Sprint(i), 1) }), Vector},
 		{"photo", made(40, func(i int) string { return fmt.Sprintf("[%s 1]", strings.Repeat("0 ", i%3)) }), Set}, // of different lengths
 		{"photo", made(40, func(i int) string { return fmt.Sprintf("%c%s=", 'A'+i%26, strings.Repeat("A", 42)) }), Vector},
+		{"share", made(400, func(i int) string { return fmt.Sprintf("%d%%", i*i%150) }), LeftOut}, // written otherwise, it is a number
+		{"weight", made(40, func(i int) string { return fmt.Sprintf("%d kg", 5*(i*i%3)) }), Set},  // three of them may be names
+		{"firmware", made(40, func(i int) string { return fmt.Sprintf("1.%d.2", i*i%3) }), Set},   // no date
 		{"empty", made(40, func(int) string { return "" }), LeftOut},
 		{"constant", made(40, func(int) string { return "7" }), LeftOut},
 		{"line", made(40, func(i int) string { return fmt.Sprint(i + 3) }), LeftOut},
@@ -119,6 +122,7 @@ func TestCellsWrittenOtherwise(t *testing.T) {
 		"1.3.2024 8:30": Time, "03/01/24": Time, "8:30": Time, "2024/03/01": Time,
 		"12 kg": Number, "5%": Number, "€ 5.20": Number, "1,234.50": Number, "1'234": Number, "21.5 °C": Number,
 		"B12": "", "red": "", "": "", "1-2": "", "kg": "", "10.0.0.1x": "",
+		"1.0.2": "", "2.0.0": "", "3.14.159": "", "45/1/24": "",
 	} {
 		if got := almost(cell, ','); got != want {
 			t.Errorf("%q is almost %q, want %q", cell, got, want)

@@ -40,8 +40,11 @@ func (c *Column) judge() judgement {
 		return judgement{kind: LeftOut, why: why}
 	}
 	j := c.judgeLooks()
-	if j.kind == Set || j.kind == Key || j.kind == Text {
-		j.doubt = c.otherwise()
+	if other := c.otherwise(); other != "" && (j.kind == Set || j.kind == Key || j.kind == Text) {
+		if j.kind != Set || !c.few() { // as words they are nothing to learn from
+			return judgement{kind: LeftOut, why: other}
+		}
+		j.doubt = other
 	}
 	if j.doubt == "" && c.told.goes() {
 		j.doubt = "each of its values goes with one of what is predicted; if nobody knows it before that, --leave-out it"
@@ -102,8 +105,8 @@ func (c *Column) useless() string {
 
 // judgeText is judge for a column of texts.
 func (c *Column) judgeText() judgement {
-	const few, sentence = 12, 2.5
-	some := c.values != nil && len(c.values) <= few
+	const sentence = 2.5
+	some := c.few()
 	switch {
 	case some && c.repeats():
 		return judgement{kind: Set}
@@ -116,6 +119,9 @@ func (c *Column) judgeText() judgement {
 	}
 	return judgement{kind: Key}
 }
+
+// few reports whether the different values can be looked at one by one.
+func (c *Column) few() bool { return c.values != nil && len(c.values) <= 12 }
 
 // repeats reports whether there are few different values, each of which comes again and
 // again.
