@@ -29,12 +29,6 @@ func numberKind() featureKind {
 			}
 			return 2. / 3 // and of its two coordinates between two knots
 		},
-		variance: func(f *Feature) float64 {
-			if len(f.Bends) > 0 || f.plain() { // a plain one is scaled already, or a yes or no
-				return 0
-			}
-			return 1. / 3
-		},
 		names: func(f *Feature) []string {
 			if len(f.Bends) == 0 {
 				return []string{f.Name}
@@ -137,6 +131,10 @@ func (f *Feature) logarithm(v float64) float64 {
 
 // plain reports whether a number in the range is its own coordinate.
 func (f *Feature) plain() bool { return !f.Log && f.Max == 1 && (f.Min == 0 || f.Min == -1) }
+
+// ranged reports whether the feature is one coordinate that its range alone scales: a plain
+// number is scaled already, or a yes or no.
+func (f *Feature) ranged() bool { return f.Kind == "number" && len(f.Bends) == 0 && !f.plain() }
 
 func clamp(v, low, high float64) (float64, Note) {
 	switch {

@@ -29,9 +29,6 @@ type featureKind struct {
 	width  func(*Feature) int      // number of its coordinates; nil: 1
 	inputs func(*Feature) int      // how many numbers of a vector stand for it, see [Task.EncodeVector]; nil: 1
 	square func(*Feature) float64  // of the usual norm of its coordinates
-	// variance is that of its coordinate if its numbers are spread evenly over their range;
-	// nil or 0: it is no single number of a range.
-	variance func(*Feature) float64
 
 	// straight returns the feature without bends, and how its coordinates and the feature's go
 	// together, see [straightFeature]; nil weights, or a kind without straight: the feature has no bends.

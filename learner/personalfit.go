@@ -190,11 +190,7 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 	weight := make([]float64, len(s.prior))
 	floats.AddConst(math.Ldexp(t.Local.Eta, octave), weight)
 	width := len(weight) / t.loss().scores()
-	for k := 0; k < len(weight); k += width {
-		for j, spread := range s.spreads {
-			weight[k+j] *= spread
-		}
-	}
+	scaleFeatures(weight, width, s.spreads)
 	if t.Constant > 0 {
 		constant := t.Local.EtaConstant
 		if !t.Local.Fixed {
@@ -229,12 +225,12 @@ func (s *search) constantPull(kappa float64) float64 {
 	return max(min(records, variance/far), leastPull*records)
 }
 
-// labelMoments are those of the scores of the prior and the labels, one for each score.
-func (t *Task) labelMoments(train *Rows, prior []float64) []moments {
+// labelMoments are those of a model's scores and the labels, one for each score.
+func (t *Task) labelMoments(train *Rows, model []float64) []moments {
 	k, m := t.loss().scores(), float64(train.Len())
 	z, all := make([]float64, k), make([]moments, k)
 	for r := range train.All() {
-		scoresOf(z, prior, r.X)
+		scoresOf(z, model, r.X)
 		for j := range z {
 			all[j].add(z[j], labelOf(r.Y, j, k), m)
 		}

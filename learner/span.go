@@ -43,8 +43,10 @@ func (t *Task) newSpan(train *Rows, prior, spreads []float64, pause func() bool)
 		columns.SetCol(i, record.X[:p])
 		i++
 	}
+	prior = slices.Clone(prior)
+	scaleFeatures(prior, width, spreads)
 	for i := range k {
-		columns.SetCol(m+i, times(block(prior, i, width)[:p], spreads))
+		columns.SetCol(m+i, block(prior, i, width)[:p])
 	}
 	scaleRows(columns, spreads)
 	s = &span{constant: width - p, spreads: spreads}
@@ -59,13 +61,6 @@ func scaleRows(of *mat.Dense, spreads []float64) {
 	for j, spread := range spreads {
 		floats.Scale(1/math.Sqrt(spread), of.RawRowView(j))
 	}
-}
-
-// times returns v with its first elements multiplied by the factors.
-func times(v, factors []float64) []float64 {
-	v = slices.Clone(v)
-	floats.Mul(v[:len(factors)], factors)
-	return v
 }
 
 // orthonormal returns an orthonormal basis of a space that contains the columns, with
@@ -117,11 +112,9 @@ func (s *span) inside(train *Rows) *Rows {
 // model returns a model in the coordinates of the basis, block by block.
 func (s *span) model(theta []float64) []float64 {
 	p, _ := s.basis.Dims()
-	var scaled []float64
-	for k := range len(theta) / (p + s.constant) {
-		scaled = append(scaled, times(block(theta, k, p+s.constant), s.spreads)...)
-	}
-	return s.blocks(s.basis.T(), scaled, p+s.constant)
+	theta = slices.Clone(theta)
+	scaleFeatures(theta, p+s.constant, s.spreads)
+	return s.blocks(s.basis.T(), theta, p+s.constant)
 }
 
 // outside converts a model in these coordinates back; nil stays nil.

@@ -17,44 +17,36 @@ import (
 // of the range itself. What does not vary, and what is no number of a range, has 1. All have if
 // spreads is nil: also where so many weights need a pull in common, see [spectrum].
 func (t *Task) spreads(train *Rows) []float64 {
-	numbers := slices.ContainsFunc(t.Features, func(f Feature) bool { return f.usualVariance() > 0 })
-	if !numbers || t.Normalise || t.Dimension() > exactParameters && t.Width() > exactColumns {
+	if !slices.ContainsFunc(t.Features, func(f Feature) bool { return f.ranged() }) || t.Normalise || t.Dimension() > exactParameters && t.Width() > exactColumns {
 		return nil
 	}
-	spreads := make([]float64, t.featureCount())
-	means := slices.Clone(spreads)
+	squares, means := make([]float64, t.featureCount()), make([]float64, t.featureCount())
 	for r := range train.All() {
 		floats.AddScaled(means, 1/float64(train.Len()), r.X[:len(means)])
 	}
 	for r := range train.All() {
 		for j, mean := range means {
-			spreads[j] += (r.X[j] - mean) * (r.X[j] - mean)
+			squares[j] += (r.X[j] - mean) * (r.X[j] - mean)
 		}
 	}
+	spreads := make([]float64, len(squares))
+	floats.AddConst(1, spreads)
 	norm, at := t.usualNorm(), 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		usual := f.usualVariance() / (norm * norm)
-		for j := range f.width() {
-			if of := &spreads[at+j]; usual == 0 || *of == 0 {
-				*of = 1
-			} else {
-				*of = math.Sqrt((*of/usual + 1) / float64(train.Len()))
-			}
+		if f.ranged() && squares[at] > 0 {
+			usual := f.kind().square(f) / (norm * norm) // around the middle of the range: its variance
+			spreads[at] = math.Sqrt((squares[at]/usual + 1) / float64(train.Len()))
 		}
 		at += f.width()
-	}
-	for j := at; j < len(spreads); j++ { // of a map
-		spreads[j] = 1
 	}
 	return spreads
 }
 
-// usualVariance is that of a number which is uniform in the range of the feature, as its
-// coordinate; 0 if it is no number of a range.
-func (f *Feature) usualVariance() float64 {
-	if of := f.kind().variance; of != nil {
-		return of(f)
+// scaleFeatures multiplies the features of each block of v, which has the given width, by the
+// spreads, in place.
+func scaleFeatures(v []float64, width int, spreads []float64) {
+	for k := 0; k < len(v); k += width {
+		floats.Mul(v[k:k+len(spreads)], spreads)
 	}
-	return 0
 }

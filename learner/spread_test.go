@@ -33,7 +33,7 @@ func lone(t *testing.T, task *Task, level, slope float64) (model, constant float
 	const people, records, others = 40, 12, 40
 	for range people {
 		own := level + 5*random.NormFloat64()
-		row := func(seq int) Record {
+		record := func(seq int) Record {
 			a, b := 50+10*random.NormFloat64(), 50+10*random.NormFloat64()
 			r, err := task.Encode(row("a", fmt.Sprint(a), "b", fmt.Sprint(b), "y", fmt.Sprint(own+slope*(a-b)+random.NormFloat64())))
 			if err != nil {
@@ -44,7 +44,7 @@ func lone(t *testing.T, task *Task, level, slope float64) (model, constant float
 		}
 		train, mean := new(Rows), 0.
 		for i := range records {
-			r := row(i + 1)
+			r := record(i + 1)
 			mean += r.Y / records
 			train.Add(r)
 		}
@@ -53,7 +53,7 @@ func lone(t *testing.T, task *Task, level, slope float64) (model, constant float
 		}
 		var squares, around float64
 		for range others {
-			r, z := row(1), make([]float64, 1)
+			r, z := record(1), make([]float64, 1)
 			scoresOf(z, m.Alone, r.X)
 			squares += (z[0] - r.Y) * (z[0] - r.Y) / others
 			around += (mean - r.Y) * (mean - r.Y) / others

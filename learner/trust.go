@@ -83,14 +83,8 @@ const surelyMisleads = -1.645
 // has to be left out of the fit first. A model hidden by noise shows little here and is
 // kept; a liar that is kept also shows little.
 func (t *Task) misleads(train *Rows, model []float64) bool {
-	k, m := t.loss().scores(), float64(train.Len())
-	z, means := make([]float64, k), make([]moments, k)
-	for r := range train.All() {
-		scoresOf(z, model, r.X)
-		for j := range z {
-			means[j].add(z[j], labelOf(r.Y, j, k), m)
-		}
-	}
+	k := t.loss().scores()
+	z, means := make([]float64, k), t.labelMoments(train, model)
 	var sum, squares float64
 	for r := range train.All() {
 		scoresOf(z, model, r.X)
