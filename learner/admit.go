@@ -56,7 +56,7 @@ func (t *Task) admitLabel(y float64) error {
 			return errors.New("its label is neither 1 nor -1")
 		}
 	case numberTarget:
-		if y >= t.Target.Min-t.Target.Center && y <= t.Target.Max-t.Target.Center {
+		if below, above := t.Target.reach(); y >= -below && y <= above {
 			break
 		}
 		return fmt.Errorf("its label is outside the task's range of the target, %v to %v, after its center is taken off", t.Target.Min, t.Target.Max)
@@ -66,5 +66,6 @@ func (t *Task) admitLabel(y float64) error {
 
 // labelBound is the largest |Y| of a task whose target is a number.
 func (t *Task) labelBound() float64 {
-	return max(math.Abs(t.Target.Min-t.Target.Center), math.Abs(t.Target.Max-t.Target.Center))
+	below, above := t.Target.reach()
+	return max(math.Abs(below), math.Abs(above))
 }

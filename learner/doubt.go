@@ -54,9 +54,12 @@ func (d *doubter) target() {
 	if d.Classifies() {
 		return
 	}
-	width := t.Max - t.Min
-	d.doubt(d.unit() <= 0.75*width, "target.center", "is %v, near an end of the range from %v to %v: errors are up to %.4g, and the noise grows with them. "+
-		"If that is what is usual, leave it so, or take a narrower range", t.Center, t.Min, t.Max, d.unit())
+	of := ""
+	if t.Log {
+		of = " of its logarithm"
+	}
+	d.doubt(d.unit() <= 0.75*t.width(), "target.center", "is %v, near an end of the range from %v to %v: errors%s are up to %.4g, and the noise grows with them. "+
+		"If that is what is usual, leave it so, or take a narrower range", t.Center, t.Min, t.Max, of, d.unit())
 }
 
 func (d *doubter) clip() {

@@ -48,8 +48,7 @@ func numberKind() featureKind {
 		check: func(c *checker, key string, f *Feature) {
 			c.interval(key+".min", f.Min, f.Max)
 			if f.Log {
-				c.check(f.Min >= 0, key+".log", "needs a min of 0 or more: there is no logarithm of what lies below")
-				c.check(f.logarithm(f.Min) < f.logarithm(f.Max), key+".max", "is so close to min that their logarithms are one number; leave log out")
+				c.logarithm(key, f.Min, f.Max)
 			}
 			c.bends(key+".bends", f)
 		},
@@ -122,12 +121,7 @@ func (f *Feature) unit(v float64) float64 {
 	return 2*((v-low)/(high-low)) - 1
 }
 
-func (f *Feature) logarithm(v float64) float64 {
-	if f.Min > 0 {
-		return math.Log(v)
-	}
-	return math.Log1p(v)
-}
+func (f *Feature) logarithm(v float64) float64 { return logarithm(v, f.Min) }
 
 // plain reports whether a number in the range is its own coordinate.
 func (f *Feature) plain() bool { return !f.Log && f.Max == 1 && (f.Min == 0 || f.Min == -1) }
@@ -153,10 +147,8 @@ func clamp(v, low, high float64) (float64, Note) {
 func (f *Feature) codedNumber() CodedTable {
 	low, high, from, name := f.Min, f.Max, -1., ""
 	switch {
-	case f.Log && f.Min > 0:
-		name = "log"
 	case f.Log:
-		name = "log1p"
+		name = logName(f.Min)
 	case f.plain():
 		from = f.Min
 	}

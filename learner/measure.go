@@ -12,10 +12,11 @@ import (
 // [Score]. Every report uses these names.
 type Measure string
 
-// The measures. RMSE is for tasks whose target is a number, ErrorShare for tasks with
-// classes; papers use MSE and Accuracy for the same.
+// The measures. RMSE is for tasks whose target is a number, RMSLE for those that learn its
+// logarithm, and ErrorShare for tasks with classes; papers use MSE and Accuracy for the same.
 const (
 	RMSE       Measure = "RMSE"        // root mean squared error, in the units of the target
+	RMSLE      Measure = "RMSLE"       // root mean squared error of the logarithm: .1 is about a tenth of the target
 	MSE        Measure = "MSE"         // mean squared error: the square of RMSE
 	ErrorShare Measure = "error share" // share of records whose class is predicted wrongly
 	Accuracy   Measure = "accuracy"    // share of records whose class is predicted rightly
@@ -23,8 +24,11 @@ const (
 
 // Measure returns the measure that [Task.Error] uses.
 func (t *Task) Measure() Measure {
-	if t.Classifies() {
+	switch {
+	case t.Classifies():
 		return ErrorShare
+	case t.Target.Log:
+		return RMSLE
 	}
 	return RMSE
 }
@@ -32,7 +36,7 @@ func (t *Task) Measure() Measure {
 // Of converts a mean loss to the measure.
 func (m Measure) Of(loss float64) float64 {
 	switch m {
-	case RMSE:
+	case RMSE, RMSLE:
 		return math.Sqrt(loss)
 	case Accuracy:
 		return 1 - loss
@@ -43,7 +47,7 @@ func (m Measure) Of(loss float64) float64 {
 // Loss converts a value of the measure to the mean loss.
 func (m Measure) Loss(e float64) float64 {
 	switch m {
-	case RMSE:
+	case RMSE, RMSLE:
 		return e * e
 	case Accuracy:
 		return 1 - e
@@ -57,7 +61,7 @@ type Score struct {
 	Measure Measure
 	Error   float64 // the mean loss converted to the measure; NaN without records
 	// Losses has one loss for each record: the squared error in the units of the
-	// target, or the probability that the class is predicted wrongly. That is 1 - 1/k
+	// target or of its logarithm, or the probability that the class is predicted wrongly. That is 1 - 1/k
 	// if k classes, among them the right one, are equally likely to the model.
 	Losses []float64
 	// LogLoss is the mean of -log of the probability that the model gave to the true
@@ -172,13 +176,13 @@ func (t *Task) scored(z, y []float64) Score {
 
 // losses returns the losses of [Score].
 func (t *Task) losses(z, y []float64) []float64 {
-	k := t.loss().scores()
+	k, center := t.loss().scores(), t.Target.Coded(t.Target.Center)
 	losses := make([]float64, len(y))
 	for i, y := range y {
 		if own := block(z, i, k); t.Classifies() {
 			losses[i] = wrong(own, classOf(y))
 		} else {
-			d := t.inRange(own[0]) - t.Target.Center - y
+			d := t.Target.inRange(own[0]) - center - y
 			losses[i] = d * d
 		}
 	}

@@ -79,7 +79,9 @@ type CodedKeys struct {
 // CodedTarget says what the scores mean.
 type CodedTarget struct {
 	Name string `json:"name"`
-	// Link is "identity": a number, the score plus Center, in [Min, Max]; "logistic":
+	// Link is "identity": a number, the score plus Center, in [Min, Max]; "log" or "log1p":
+	// the same of the logarithm of a number v in [Min, Max], log v or log(1 + v), with
+	// Center such a logarithm; "logistic":
 	// the probability of 1, or of the second class; "sign": 1, -1 or 0; "softmax":
 	// probabilities of the classes, proportional to exp(score).
 	Link    string   `json:"link"`
@@ -99,7 +101,7 @@ func (t *Task) ModelFile(theta []float64, k *Known) ModelFile {
 		Constant: t.Constant,
 		Target: CodedTarget{
 			Name: t.Target.Name, Link: t.link(),
-			Min: t.Target.Min, Max: t.Target.Max, Center: t.Target.Center, Classes: t.Target.Classes,
+			Min: t.Target.Min, Max: t.Target.Max, Center: t.Target.Coded(t.Target.Center), Classes: t.Target.Classes,
 		},
 	}
 	for i := range t.Features {
@@ -136,6 +138,9 @@ func (t *Task) link() string {
 		return "logistic"
 	case k.target == signTarget:
 		return "sign"
+	}
+	if t.Target.Log {
+		return logName(t.Target.Min)
 	}
 	return "identity"
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // Predict returns the prediction of the model theta at the encoded features x. For a
-// number it is a value in [Min, Max], in the units of the target. For two classes it is
+// number it is a value in [Min, Max], in the units of the target; if its logarithm is
+// learned, that is what as many records lie above as below. For two classes it is
 // the probability of +1 or, for a loss without probabilities, +1, -1 or, undecided, 0.
 // For more classes it is the number of the most likely one.
 func (t *Task) Predict(theta, x []float64) float64 {
@@ -19,12 +20,13 @@ func (t *Task) Predict(theta, x []float64) float64 {
 	case k.target == signTarget:
 		return sign(floats.Dot(theta, x))
 	}
-	return t.inRange(floats.Dot(theta, x))
+	g := &t.Target
+	return min(max(g.value(g.inRange(floats.Dot(theta, x))), g.Min), g.Max)
 }
 
-// inRange converts a score to a predicted number, in the units of the target.
-func (t *Task) inRange(z float64) float64 {
-	return min(max(z+t.Target.Center, t.Target.Min), t.Target.Max)
+// inRange converts a score to a predicted coded target.
+func (g *Target) inRange(z float64) float64 {
+	return min(max(z+g.Coded(g.Center), g.Coded(g.Min)), g.Coded(g.Max))
 }
 
 // HasProbabilities reports whether the task's loss gives each class a probability.

@@ -27,7 +27,7 @@ func itemsRecipe() recipeKind {
 // the target's range; for the five stars of movies they are the values that were chosen
 // there.
 func (t *Task) votes(r Recipe) population.Votes {
-	bound := cmp.Or(r.Bound, (t.Target.Max-t.Target.Min)/6)
+	bound := cmp.Or(r.Bound, t.Target.width()/6)
 	square := bound * bound / (0.75 * 0.75)
 	return population.Votes{Bound: bound, Spread: cmp.Or(r.Spread, 0.1*square), Noise: cmp.Or(r.Noise, 0.8*square), Most: 2 * bound}
 }

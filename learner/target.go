@@ -42,13 +42,66 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 		return v, Taken, nil
 	case !t.Classifies():
 		inside, note := clamp(v, t.Target.Min, t.Target.Max)
-		return flush(inside - t.Target.Center), note, nil
+		below, above := t.Target.reach()
+		return flush(min(max(t.Target.Coded(inside)-t.Target.Coded(t.Target.Center), -below), above)), note, nil
 	case v == 1:
 		return 1, Taken, nil
 	case v == 0 || v == -1:
 		return -1, Taken, nil
 	}
 	return 0, Taken, bad("is neither 1 nor -1 (or 0)")
+}
+
+// Coded returns the number that is learned for a value of the target.
+func (g *Target) Coded(v float64) float64 {
+	if g.Log {
+		return logarithm(v, g.Min)
+	}
+	return v
+}
+
+// value is the inverse of Coded.
+func (g *Target) value(c float64) float64 {
+	switch {
+	case g.Log && g.Min > 0:
+		return math.Exp(c)
+	case g.Log:
+		return math.Expm1(c)
+	}
+	return c
+}
+
+// width is how far apart two coded targets can be.
+func (g *Target) width() float64 { return g.Coded(g.Max) - g.Coded(g.Min) }
+
+// reach is how far a coded target can be below the coded center, and above it.
+func (g *Target) reach() (below, above float64) {
+	center := g.Coded(g.Center)
+	return center - g.Coded(g.Min), g.Coded(g.Max) - center
+}
+
+// middle is the value in the middle of the range of coded targets.
+func (g *Target) middle() float64 {
+	if g.Log {
+		return min(max(rounded(g.value(g.Coded(g.Min)/2+g.Coded(g.Max)/2)), g.Min), g.Max)
+	}
+	return g.Min/2 + g.Max/2
+}
+
+// logarithm is that of a number of a range from least on: log v, or log(1 + v) if least is 0.
+func logarithm(v, least float64) float64 {
+	if least > 0 {
+		return math.Log(v)
+	}
+	return math.Log1p(v)
+}
+
+// logName is what a [ModelFile] calls logarithm.
+func logName(least float64) string {
+	if least > 0 {
+		return "log"
+	}
+	return "log1p"
 }
 
 // classLabel returns Y for the class at position k.

@@ -110,7 +110,10 @@ type Target struct {
 	Classes []string `toml:"classes,omitempty" json:",omitzero"`
 	Min     float64  `toml:"min,omitempty"`
 	Max     float64  `toml:"max,omitempty"`
-	Center  float64  `toml:"center"` // a public constant, subtracted
+	// Log says that the logarithm of the number is learned: log v if Min is above 0, and
+	// log(1 + v) if Min is 0.
+	Log    bool    `toml:"log,omitempty" json:",omitzero"`
+	Center float64 `toml:"center"` // a public constant; it, or its logarithm, is subtracted
 }
 
 // Graph says how neighbours are chosen and weighed, using only public values.

@@ -70,7 +70,7 @@ func (t *Task) Complete(said Keys, e Expected) *Task {
 	u.kinds()
 	fill(&u, "constant", &u.Constant, usualConstant)
 	if u.lossKind().target == numberTarget {
-		fill(&u, "target.center", &u.Target.Center, u.Target.Min/2+u.Target.Max/2)
+		fill(&u, "target.center", &u.Target.Center, u.Target.middle())
 	}
 	fill(&u, "radius", &u.Radius, rounded(usualRadius*u.unit()))
 	if u.filled["map"] || u.Map.Kind != "" {
@@ -114,7 +114,8 @@ func (t *Task) unit() float64 {
 	if t.Classifies() || !(t.Target.Min < t.Target.Max) {
 		return 1
 	}
-	return max(t.Target.Max-t.Target.Center, t.Target.Center-t.Target.Min)
+	below, above := t.Target.reach()
+	return max(above, below)
 }
 
 // kinds fills in the loss, which follows from the target, and the learner.

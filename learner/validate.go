@@ -114,6 +114,12 @@ func (c *checker) interval(key string, low, high float64) {
 	c.check(low < high && !math.IsInf(low, 0) && !math.IsInf(high, 0), key, "must be below max, and both finite")
 }
 
+// logarithm checks a range of numbers whose logarithms are learned.
+func (c *checker) logarithm(key string, low, high float64) {
+	c.check(low >= 0, key+".log", "needs a min of 0 or more: there is no logarithm of what lies below")
+	c.check(logarithm(low, low) < logarithm(high, low), key+".max", "is so close to min that their logarithms are one number; leave log out")
+}
+
 func (c *checker) values(key string, values []string) {
 	c.check(len(values) > 0, key, "must list at least one value")
 	seen := map[string]bool{}
@@ -164,10 +170,13 @@ func (c *checker) target(t *Task) {
 	}
 	if !t.Classifies() {
 		c.interval("target.min", t.Target.Min, t.Target.Max)
+		if t.Target.Log {
+			c.logarithm("target", t.Target.Min, t.Target.Max)
+		}
 		c.check(!(t.Target.Min < t.Target.Max) || t.Target.Center >= t.Target.Min && t.Target.Center <= t.Target.Max, "target.center", "must lie between min and max")
 		return
 	}
-	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0, "target", "min, max and center belong to the losses %s; leave them out", lossList(func(k *lossKind) bool { return k.target == numberTarget }))
+	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0 && !t.Target.Log, "target", "min, max, log and center belong to the losses %s; leave them out", lossList(func(k *lossKind) bool { return k.target == numberTarget }))
 }
 
 func (c *checker) graph(t *Task) {

@@ -34,12 +34,13 @@ type targetText struct {
 	Classes []string `json:"classes,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
+	Log     bool     `json:"log,omitempty"`
 }
 
 func describeTask(t *learner.Task) taskText {
 	text := taskText{
 		Name: t.Name, Network: datadir.NetworkName(t), Loss: t.Loss, Length: t.VectorLength(),
-		Target: targetText{Name: t.Target.Name, Classes: t.Target.Classes},
+		Target: targetText{Name: t.Target.Name, Classes: t.Target.Classes, Log: t.Target.Log},
 	}
 	at := 0
 	for i := range t.Features {

@@ -84,6 +84,8 @@ var readerTaskTexts = map[string]string{
 	"two names":  "name = 'two names'\nloss = 'logistic'\nconstant = 0.0\nusual_norm = 0.5\n" + everyKind + "[target]\nname = 'y'\nclasses = ['no', 'yes']\n",
 	"map":        "name = 'map'\nloss = 'squared'\n" + everyKind + "[map]\nkind = 'fourier'\nfeatures = 34\nwidth = 0.75\nseed = 9007199254740991\n[target]\nname = 'y'\nmin = -3.0\nmax = 8.0\n",
 	"unit map":   "name = 'unit map'\nloss = 'multinomial'\nnormalise = true\n" + everyKind + "[map]\nkind = 'fourier'\nfeatures = 8\n[target]\nname = 'y'\nclasses = ['a', 'b', 'c']\n",
+	"log":        "name = 'log'\nloss = 'squared'\n" + everyKind + "[target]\nname = 'y'\nmin = 0.5\nmax = 900.0\nlog = true\n",
+	"log1p":      "name = 'log1p'\nloss = 'huber'\n" + everyKind + "[target]\nname = 'y'\nmin = 0.0\nmax = 900.0\nlog = true\ncenter = 3.0\n",
 	"hinge":      "name = 'hinge'\nloss = 'hinge'\nsmoothing = 0.5\n" + everyKind + "[target]\nname = 'y'\n",
 }
 

@@ -124,10 +124,10 @@ func (r *Result) withColumn(cells [][]string, head string, rows []reportRow, bas
 
 // constantLabel says what a constant predicts.
 func (r *Result) constantLabel() string {
-	if r.Measure == learner.RMSE {
-		return "constant: one's own mean"
+	if r.Measure == learner.ErrorShare {
+		return "constant: one's most frequent class"
 	}
-	return "constant: one's most frequent class"
+	return "constant: one's own mean"
 }
 
 // label names a method of the result.

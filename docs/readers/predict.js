@@ -47,9 +47,9 @@ function encode(m, given) {
   return x.concat((!m.texts.blanks.includes(key.toLowerCase()) && m.keys?.entries[entry]) || (m.keys ? [0, 0] : []), end);
 }
 function predict(m, row) {
-  const { link, center, min, max, classes } = m.target, x = encode(m, row);
+  const { link, center, min, max, classes } = m.target, x = encode(m, row), number = { identity: Number, log: Math.exp, log1p: Math.expm1 }[link];
   const z = (link === "logistic" ? [0] : []).concat(m.weights.map((w) => dot(w, x)));
-  if (link === "identity") return { value: Math.min(Math.max(z[0] + center, min), max) };
+  if (number) return { value: Math.min(Math.max(number(z[0] + center), min), max) };
   if (link === "sign") return { value: Math.sign(z[0]) };
   const odds = z.map((v) => Math.exp(v - Math.max(...z))), shares = odds.map((v) => v / total(odds)), value = Math.max(...shares);
   if (!classes) return { value: shares[1] };

@@ -47,9 +47,9 @@ def encode(m, row):
         x += m["keys"]["entries"].get(str(int.from_bytes(name, "little") % buckets) if name and buckets else name.hex(), [0, 0])
     return x + ([m["constant"]] if m["constant"] else [])
 def predict(m, row):
-    x, target = encode(m, row), m["target"]
+    x, target, numbers = encode(m, row), m["target"], {"identity": float, "log": math.exp, "log1p": math.expm1}
     z = [0] * (target["link"] == "logistic") + [dot(w, x) for w in m["weights"]]
-    if target["link"] == "identity": return {"value": min(max(z[0] + target["center"], target["min"]), target["max"])}
+    if target["link"] in numbers: return {"value": min(max(numbers[target["link"]](z[0] + target["center"]), target["min"]), target["max"])}
     if target["link"] == "sign": return {"value": (z[0] > 0) - (z[0] < 0)}
     odds = [math.exp(v - max(z)) for v in z]
     if not target["classes"]: return {"value": odds[1] / sum(odds)}

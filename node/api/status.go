@@ -112,7 +112,7 @@ type Traffic struct {
 // constant, on records held out from all three. Intervals are of 95 %, null where there
 // are too few records for one; see [learner.Score] for what they are.
 type Comparison struct {
-	Measure learner.Measure `json:"measure"` // "RMSE" or "error share"
+	Measure learner.Measure `json:"measure"` // "RMSE", "RMSLE" or "error share"
 	HeldOut int             `json:"held_out"`
 
 	Personal float64 `json:"personal"`
