@@ -12,20 +12,13 @@ import (
 	"p2pnode/learner"
 )
 
-// point is a number and the target of its row: 1 or 0 for classes, for the first and all others.
-type point struct{ x, y float64 }
+// equalParts is how many parts a range is cut into where a model may bend.
+const equalParts = 4
 
-const (
-	// points is how many rows are kept to see along which columns the target bends.
-	points = 1024
-	// equalParts is how many parts a range is cut into where a model may bend.
-	equalParts = 4
-)
-
-// bends says that the target is no straight line of a number, or no circle of the time of day, and
-// where a model may bend, as [learner.Feature] has it.
-func (p *Plan) bends(u *use) string {
-	straight := p.feature(*u)
+// bends says that the target, or its logarithm, is no straight line of a number, or no circle of the
+// time of day, and where a model may bend, as [learner.Feature] has it.
+func (p *Plan) bends(u *use, target *learner.Target) string {
+	straight := p.feature(*u, target)
 	bending := straight
 	var line, advice string
 	switch r, ranged := p.wishes.Ranges[u.Name]; {
@@ -38,29 +31,41 @@ func (p *Plan) bends(u *use) string {
 			bending.Bends = append(bending.Bends, r.Low*(1-share)+r.High*share)
 			at = append(at, numberText(bending.Bends[k]))
 		}
-		line, advice = "straight line of it", fmt.Sprintf("bends = [%s] below its max, or where everybody may know that it bends", strings.Join(at, ", "))
+		of, where := "it", "below its max"
+		if straight.Log {
+			bending.Log = false
+			of, where = "its logarithm", "in place of log"
+		}
+		line, advice = "straight line of "+of, fmt.Sprintf("bends = [%s] %s, or where everybody may know that it bends", strings.Join(at, ", "), where)
 	case u.kind == Time && slices.Contains(straight.Parts, "day"):
 		straight.Parts, bending.Parts = []string{"day"}, []string{"hours"}
 		line, advice = "single wave of the time of day", `"hours" in place of "day" in its parts`
 	default:
 		return ""
 	}
-	sample := u.told.sample.kept
+	what := p.target().Name
+	if target.Log {
+		what = "the logarithm of " + what
+	}
+	sample := p.survey.along(u.Column, target)
 	plain, plainWidth := explained(sample, &straight)
 	bent, bentWidth := explained(sample, &bending)
 	if !worthBending(plain, bent, bentWidth-plainWidth-1, len(sample)-bentWidth) {
 		return ""
 	}
 	return fmt.Sprintf("%s is no %s, which explains %s of how rows differ; a line that bends explains %s: write %s",
-		p.target().Name, line, percent(plain), percent(bent), advice)
+		what, line, percent(plain), percent(bent), advice)
 }
+
+// enoughRows are needed to say along which line a target goes.
+const enoughRows = 100
 
 // worthBending reports whether a line with so many weights more, which leaves so many rows free,
 // explains surely more than a straight one, and enough to matter. Of a thousand columns that have
 // nothing to do with a target, which is normal, about one passes the test by F.
 func worthBending(line, bent float64, more, free int) bool {
 	const least, chance = 0.02, 0.001
-	if free < 100 || !(bent-line >= least) {
+	if free < enoughRows || !(bent-line >= least) {
 		return false
 	}
 	f := distuv.F{D1: float64(more), D2: float64(free)}
@@ -70,21 +75,31 @@ func worthBending(line, bent float64, more, free int) bool {
 // explained is which share of the variance of the targets the coordinates of a feature explain, NaN
 // of targets that are all the same, and how many coordinates there are.
 func explained(sample []point, f *learner.Feature) (share float64, coordinates int) {
-	var rows []*mat.VecDense
+	var rows [][]float64
 	var y []float64
 	for _, p := range sample {
 		x, _, err := f.OfNumber(p.x)
 		if err != nil {
 			continue // no number is infinite here
 		}
-		rows, y = append(rows, mat.NewVecDense(len(x)+1, append(x, 1))), append(y, p.y)
+		rows, y = append(rows, append(x, 1)), append(y, p.y)
 	}
 	if len(rows) == 0 {
 		return 0, 0
 	}
-	width := rows[0].Len()
+	coordinates = len(rows[0]) - 1
+	if z := fitted(rows, y); z != nil {
+		share = stat.RSquaredFrom(z, y, nil)
+	}
+	return share, coordinates
+}
+
+// fitted are what the linear model that fits the rows best makes of them; nil if none can be found.
+func fitted(rows [][]float64, y []float64) []float64 {
+	width := len(rows[0])
 	squares, products := mat.NewSymDense(width, nil), mat.NewVecDense(width, nil)
-	for i, x := range rows {
+	for i := range rows {
+		x := mat.NewVecDense(width, rows[i])
 		squares.SymRankOne(squares, 1, x)
 		products.AddScaledVec(products, y[i], x)
 	}
@@ -94,13 +109,13 @@ func explained(sample []point, f *learner.Feature) (share float64, coordinates i
 	var factors mat.Cholesky
 	var weights mat.VecDense
 	if !factors.Factorize(squares) || factors.SolveVecTo(&weights, products) != nil {
-		return 0, width - 1
+		return nil
 	}
-	fitted := make([]float64, len(rows))
-	for i, x := range rows {
-		fitted[i] = mat.Dot(x, &weights)
+	z := make([]float64, len(rows))
+	for i := range rows {
+		z[i] = mat.Dot(mat.NewVecDense(width, rows[i]), &weights)
 	}
-	return stat.RSquaredFrom(fitted, y, nil), width - 1
+	return z
 }
 
 // percent writes a share in whole percent.

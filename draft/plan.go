@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"p2pnode/csvfile"
+	"p2pnode/learner"
 )
 
 // Wishes are what the owner has said about the task.
@@ -34,6 +35,7 @@ type Wishes struct {
 
 // Plan says what each column becomes.
 type Plan struct {
+	survey *Survey
 	wishes Wishes
 	uses   []use // one for each column, in order
 }
@@ -56,7 +58,7 @@ func NewPlan(s *Survey, w Wishes) (*Plan, error) {
 	if err := w.check(s); err != nil {
 		return nil, err
 	}
-	p := &Plan{wishes: w}
+	p := &Plan{survey: s, wishes: w}
 	for i, c := range s.Columns {
 		u := use{Column: c, target: i == s.Target}
 		switch {
@@ -243,8 +245,9 @@ func (p *Plan) LeftOut() (lines []string) {
 
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
+	target, gain := p.scale()
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u), p.bends(&u)} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
@@ -278,11 +281,11 @@ func (u *use) thousands() string {
 }
 
 // offCenter says that what is usual of the target is far from the middle of its range,
-// which is the center of the task.
-func (p *Plan) offCenter(u *use) string {
+// which is the center of the task, unless the logarithm is better.
+func (p *Plan) offCenter(u *use, target *learner.Target) string {
 	const far = 0.25 // of the range
 	r, ranged := p.wishes.Ranges[u.Name]
-	if !u.target || u.kind != Number || !ranged || u.Numbers < enough {
+	if !u.target || u.kind != Number || !ranged || u.Numbers < enough || target.Log {
 		return ""
 	}
 	center, usual := r.Low/2+r.High/2, median(u.typical.kept)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"p2pnode/csvfile"
@@ -22,7 +23,11 @@ type Survey struct {
 	Total int
 
 	comma rune
+	rows  sample[[]string] // cells of some rows with something to predict
 }
+
+// sampled is how many rows are kept, to see what the target follows.
+const sampled = 1024
 
 // NodeColumn is the usual name of the column that names the owner of a row.
 const NodeColumn = "node"
@@ -31,7 +36,7 @@ const NodeColumn = "node"
 // separated by comma. node and target name columns; "" is the column [NodeColumn], if
 // there is one, and the last of the others.
 func NewSurvey(columns []string, comma rune, node, target string) (*Survey, error) {
-	s := &Survey{Target: -1, Node: -1, comma: comma}
+	s := &Survey{Target: -1, Node: -1, comma: comma, rows: newSample[[]string](sampled)}
 	for _, name := range columns {
 		s.Columns = append(s.Columns, newColumn(name))
 	}
@@ -104,6 +109,7 @@ func (s *Survey) Add(line int, cells []string) {
 	if nothing(target) {
 		return
 	}
+	s.rows.add(slices.Clone(cells))
 	y := s.orNaN(target)
 	for i, c := range s.Columns {
 		if cell := strings.TrimSpace(cells[i]); i != s.Target && i != s.Node && !nothing(cell) {
@@ -117,8 +123,40 @@ func nothing(cell string) bool { return learner.Blank(cell) || csvfile.Fault(cel
 
 // orNaN is the number in a cell, or NaN.
 func (s *Survey) orNaN(cell string) float64 {
-	if v, ok := number(cell, s.comma); ok {
+	if v, ok := number(strings.TrimSpace(cell), s.comma); ok {
 		return v
 	}
 	return math.NaN()
+}
+
+// point is a number and the target of its row: 1 or 0 for classes, for one and all others.
+type point struct{ x, y float64 }
+
+// along are the numbers of a column, or its times in seconds since 1970, of the sampled rows, with
+// what a model learns of the target.
+func (s *Survey) along(c *Column, target *learner.Target) (points []point) {
+	at := slices.Index(s.Columns, c)
+	for _, cells := range s.rows.kept {
+		x := s.orNaN(cells[at])
+		if when, is := timeOf(strings.TrimSpace(cells[at])); is {
+			x = float64(when.Unix())
+		}
+		if !math.IsNaN(x) {
+			points = append(points, point{x, s.measured(cells[s.Target], target)})
+		}
+	}
+	return points
+}
+
+// measured is a target as a number: a class is that of the first sampled row or another.
+func (s *Survey) measured(cell string, target *learner.Target) float64 {
+	switch y := s.orNaN(cell); {
+	case !math.IsNaN(y) && target.Log:
+		return target.Coded(min(max(y, target.Min), target.Max))
+	case !math.IsNaN(y):
+		return y
+	case strings.TrimSpace(cell) == strings.TrimSpace(s.rows.kept[0][s.Target]):
+		return 1
+	}
+	return 0
 }

@@ -34,8 +34,9 @@ func (p *Plan) task() (*learner.Task, error) {
 		r := p.wishes.Ranges[target.Name]
 		said.Target.Min, said.Target.Max = r.Low, r.High
 	}
+	scale, _ := p.scale()
 	for _, u := range p.features() {
-		said.Features = append(said.Features, p.feature(u))
+		said.Features = append(said.Features, p.feature(u, scale))
 	}
 	if p.wishes.Epsilon != 0 {
 		said.Release.Epsilon, keys["release.epsilon"] = p.wishes.Epsilon, true
@@ -46,13 +47,21 @@ func (p *Plan) task() (*learner.Task, error) {
 	return said.Complete(keys, learner.Expected{Nodes: p.wishes.Nodes, Records: float64(p.wishes.Records)}), nil
 }
 
-// feature is a column as a feature of the task.
-func (p *Plan) feature(u use) learner.Feature {
+// feature is a column as a feature of the task. The logarithm of a number is taken if the target is
+// surely more of a straight line of it, or if it looks more useful and the target is surely not more of
+// one of the number.
+func (p *Plan) feature(u use, target *learner.Target) learner.Feature {
 	f := learner.Feature{Name: u.Name, Kind: u.kind}
 	switch u.kind {
 	case Number:
 		f.Min, f.Max = p.wishes.Ranges[u.Name].Low, p.wishes.Ranges[u.Name].High
-		f.Log = u.log && f.Min >= 0
+		if f.Min >= 0 && f.Min < f.Max {
+			other := f
+			f.Log, other.Log = u.log, !u.log
+			if surelyMore(p.survey.along(u.Column, target), &f, &other) {
+				f = other
+			}
+		}
 	case Set:
 		f.Values = p.wishes.Values[u.Name]
 	case Key:

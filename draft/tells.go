@@ -12,27 +12,14 @@ type tells struct {
 	// meant is the one target that occurs with each value; nil if there are too many
 	// values or one occurs with two targets.
 	meant map[string]string
-	// sample has some of the cells, numbers or times in seconds since 1970, with their targets;
-	// first is the first target.
-	sample sample[point]
-	first  string
 }
 
-func newTells() tells { return tells{meant: map[string]string{}, sample: newSample[point](points)} }
+func newTells() tells { return tells{meant: map[string]string{}} }
 
 // add takes in a cell and the target of its row, neither of them empty. Their numbers
 // are NaN if they are not numbers.
 func (t *tells) add(cell, target string, x, y float64) {
-	if t.rows++; t.rows == 1 {
-		t.first = target
-	}
-	along := x
-	if at, is := timeOf(cell); is {
-		along = float64(at.Unix())
-	}
-	if !math.IsNaN(along) {
-		t.sample.add(point{along, t.measured(target, y)})
-	}
+	t.rows++
 	if cell == target {
 		t.same++
 	}
@@ -47,17 +34,6 @@ func (t *tells) add(cell, target string, x, y float64) {
 		return
 	}
 	t.meant[cell] = target
-}
-
-// measured is the target as a number: a class is the first one or another.
-func (t *tells) measured(target string, y float64) float64 {
-	switch {
-	case !math.IsNaN(y):
-		return y
-	case target == t.first:
-		return 1
-	}
-	return 0
 }
 
 func (t *tells) addPair(x, y float64) {

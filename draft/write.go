@@ -134,7 +134,7 @@ func (w *writer) feature(f *learner.Feature) {
 		w.key("min", f.Min, "public; a lower number counts as this one, and is counted")
 		w.key("max", f.Max, "and a higher one as this")
 		if f.Log {
-			w.key("log", true, "its logarithm is learned from, for small numbers and a few large ones; leave it out for the number itself")
+			w.key("log", true, "its logarithm is learned from, which tells more; leave it out for the number itself")
 		}
 	case Set:
 		w.key("kind", f.Kind, "one of these values, or several with | between")
