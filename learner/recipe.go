@@ -12,9 +12,9 @@ import (
 // Recipe says what a private sum adds up. A task has it in the table "sums".
 type Recipe struct {
 	// Kind is "items": what people think of each key; "mean": where a personal model
-	// starts, for the squared loss; "moments": in which directions people's models
-	// differ; or "gradient": where a personal model starts, for any loss. See package
-	// population.
+	// starts, for the squared loss and for classes with probabilities; "moments": in which
+	// directions people's models differ; or "gradient": where a personal model starts, for
+	// any loss. See package population.
 	Kind string `toml:"kind"`
 	// Share is the recipe's share of each record's budget, in squares of the noise. The
 	// shares of all recipes add up to 1, or to less if releases need the rest.
@@ -96,6 +96,9 @@ func (c *checker) recipe(key string, t *Task, r *Recipe) *recipeKind {
 	c.oneOf(key+".kind", r.Kind, recipeNames()...)
 	return &recipes[0]
 }
+
+// mostSummed is how many numbers a device can add to a sum.
+const mostSummed = 1 << 23
 
 // maxSquared is the largest number of a record's coordinates whose products can be
 // summed up: with the bands of a regression's labels they take 64 MiB for each device.

@@ -3,19 +3,30 @@ package learner
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"p2pnode/learner/population"
 	"p2pnode/privacy"
 )
 
-// meanRecipe is recipe B: one regression over everybody's records.
+// meanRecipe is recipe B: one regression over everybody's records, or one discriminant
+// analysis of their classes.
 func meanRecipe() recipeKind {
 	return recipeKind{
 		name: "mean",
 		check: func(c *checker, key string, t *Task, _ *Recipe) {
-			c.check(t.Loss == "squared", key+".kind", "is \"mean\", a regression: it needs the squared loss; \"gradient\" takes any")
+			c.check(t.Loss == "squared" || t.HasProbabilities(), key+".kind", "is \"mean\", which needs the squared loss, or one that gives classes probabilities; \"gradient\" takes any")
+			c.check(t.Loss == "squared" || t.Constant > 0, key+".kind", "is \"mean\", which counts the records of a class by the constant, and that is 0; \"gradient\" needs none")
 			c.squares(key+".kind", t)
+			c.check(!t.Classifies() || t.Width() > maxSquared || t.discriminant().Dimension(t.Width()) <= mostSummed, key+".kind",
+				"is \"mean\", which makes %d numbers of so many columns and classes, %d at most; \"gradient\" takes more", t.discriminant().Dimension(t.Width()), mostSummed)
 		},
-		make: func(s *Summing) summing { return &meanSumming{s, s.task.regression()} },
+		make: func(s *Summing) summing {
+			if s.task.Classifies() {
+				return &classSumming{s, s.task.discriminant()}
+			}
+			return &meanSumming{s, s.task.regression()}
+		},
 	}
 }
 
@@ -27,6 +38,9 @@ const (
 	// innermost reaches a 27th as far as labels can. Of made-up households, on seeds other than those
 	// reported, four brought more than three or one.
 	meanBands = 4
+	// classRidge is meanRidge of a [population.Discriminant], chosen on made-up classes
+	// of other kinds than those reported.
+	classRidge = 3
 )
 
 // regression bounds records by the bounds of the task, and weighs their second moments
@@ -61,4 +75,64 @@ func (s *meanSumming) vector(train []Record, _ []float64) []float64 {
 func (s *meanSumming) learn(known *Known, o *Opened, own []float64, _ int) (err error) {
 	known.mean, err = s.regression.Learn(s.task.Width(), o.less(own), o.SD)
 	return err
+}
+
+// discriminant bounds records by the bound of the task, and weighs second moments as regression
+// does, with indicators of classes in place of labels.
+func (t *Task) discriminant() population.Discriminant {
+	d := population.Discriminant{Length: t.FeatureNorm(), Classes: t.classes(), Constant: t.Constant, Ridge: classRidge, Least: 1}
+	d.Scale = indicatorLength(d.Classes) / (math.Sqrt2 * d.Length)
+	return d
+}
+
+// classes is how many classes the target has.
+func (t *Task) classes() int { return max(2, len(t.Target.Classes)) }
+
+// indicatorLength is how long an indicator of one of k classes is.
+func indicatorLength(k int) float64 { return math.Sqrt(1 - 1/float64(k)) }
+
+// classSumming is meanSumming for classes.
+type classSumming struct {
+	*Summing
+	discriminant population.Discriminant
+}
+
+func (s *classSumming) dimension() int { return s.discriminant.Dimension(s.task.Width()) }
+
+func (s *classSumming) distance() float64 {
+	return privacy.GramSensitivity(s.discriminant.Scale, s.discriminant.Length, indicatorLength(s.discriminant.Classes))
+}
+
+func (s *classSumming) vector(train []Record, _ []float64) []float64 {
+	sum := make([]float64, s.dimension())
+	for _, r := range train {
+		if r.X != nil {
+			s.discriminant.Add(sum, r.X, classOf(r.Y))
+		}
+	}
+	return sum
+}
+
+func (s *classSumming) learn(known *Known, o *Opened, own []float64, slots int) error {
+	records := 0
+	for _, m := range o.Slots {
+		records += m
+	}
+	if own != nil {
+		records -= slots
+	}
+	if records <= 0 { // nobody else
+		known.mean = make([]float64, s.task.Dimension())
+		return nil
+	}
+	theta, err := s.discriminant.Learn(s.task.Width(), o.less(own), o.SD, records)
+	if err != nil {
+		return err
+	}
+	if len(theta) > s.task.Dimension() { // two classes have one score, which is the second's less the first's
+		p := s.task.Width()
+		theta = floats.SubTo(make([]float64, p), theta[p:], theta[:p])
+	}
+	known.mean = theta
+	return nil
 }

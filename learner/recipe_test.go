@@ -25,7 +25,15 @@ func recipeCases() map[string]struct {
 	constant := plainTask("squared", 2)
 	constant.Constant = 0.5
 	constant.Local.EtaConstant = 0.1
+	classes := map[string]*Task{}
+	for _, loss := range []string{"logistic", "multinomial"} {
+		task := plainTask(loss, 2)
+		task.Constant, task.Local.EtaConstant = 0.5, 0.1
+		classes[loss] = task
+	}
 	return map[string]c{
+		"two classes": {classes["logistic"], Recipe{Kind: "mean", Share: 1}},
+		"classes":     {classes["multinomial"], Recipe{Kind: "mean", Share: 1}},
 		"items":       {items, Recipe{Kind: "items", Share: 1, Bound: 2}},
 		"mean":        {constant, Recipe{Kind: "mean", Share: 1}},
 		"moments":     {plainTask("logistic", 2), Recipe{Kind: "moments", Share: 1}},
@@ -124,7 +132,9 @@ func TestRecipesRefuse(t *testing.T) {
 	}{
 		`must be one of ["items" "mean" "moments" "gradient"]`: {plainTask("squared", 2), Recipe{Kind: "median", Share: 1}},
 		`needs a feature of the kind "key"`:                    {plainTask("squared", 2), Recipe{Kind: "items", Share: 1}},
-		"it needs the squared loss":                            {plainTask("huber", 2), Recipe{Kind: "mean", Share: 1}},
+		"which needs the squared loss, or one that":            {plainTask("huber", 2), Recipe{Kind: "mean", Share: 1}},
+		"one that gives classes probabilities":                 {plainTask("hinge", 2), Recipe{Kind: "mean", Share: 1}},
+		"by the constant, and that is 0":                       {plainTask("logistic", 2), Recipe{Kind: "mean", Share: 1}},
 		"it needs the logistic loss":                           {plainTask("squared", 2), Recipe{Kind: "moments", Share: 1}},
 		"rounds: belongs":                                      {plainTask("squared", 2), Recipe{Kind: "mean", Share: 1, Rounds: 2}},
 		"must be between 1 and 256":                            {plainTask("squared", 2), Recipe{Kind: "gradient", Share: 1, Rounds: 257}},
@@ -161,14 +171,14 @@ func openedBy(t *testing.T, task *Task, recipe Recipe, devices [][]Record) (*Pop
 
 // What a device knows without its own part is what the others' sum says alone.
 func TestContributorKnowsTheOthers(t *testing.T) {
-	for _, name := range []string{"mean", "moments"} {
+	for _, name := range []string{"mean", "two classes", "classes", "moments"} {
 		c := recipeCases()[name]
 		r := rand.New(rand.NewPCG(5, 6))
 		devices := make([][]Record, 6)
 		for i := range devices {
 			for range 20 {
 				one := drawRecord(r, c.task)
-				if name == "moments" {
+				if c.task.Loss == "logistic" {
 					one.Y = 2*indicator(one.X[0] > 0) - 1
 				}
 				devices[i] = append(devices[i], one)
@@ -301,7 +311,7 @@ func ExampleTask_Summing() {
 // numbers, and no longer one.
 func TestWidestRegressionFitsASum(t *testing.T) {
 	r := plainTask("squared", 1).regression()
-	if r.Dimension(maxSquared) > 1<<23 || r.Dimension(maxSquared+1) <= 1<<23 {
+	if r.Dimension(maxSquared) > mostSummed || r.Dimension(maxSquared+1) <= mostSummed {
 		t.Errorf("%d coordinates make %d numbers, one more %d", maxSquared, r.Dimension(maxSquared), r.Dimension(maxSquared+1))
 	}
 }

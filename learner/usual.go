@@ -263,15 +263,28 @@ func (u *filler) sums() {
 }
 
 // usualRecipe chooses what is summed up: votes if the records are about something with
-// a name; a regression for numbers; gradients for anything else.
+// a name, or else where personal models start.
 func (u *filler) usualRecipe() string {
-	switch {
-	case u.numbers() && u.key() != nil:
+	if u.numbers() && u.key() != nil {
 		return "items"
-	case u.Loss == "squared" && u.Width() <= maxSquared:
-		return "mean"
 	}
-	return "gradient"
+	return u.StartRecipe(u.expected)
+}
+
+// StartRecipe is the kind of recipe that says best where personal models start: "mean" of
+// numbers, and of classes if there are enough records for the products of their coordinates;
+// else "gradient".
+func (t *Task) StartRecipe(e Expected) string {
+	const each = 10 // records for a product: of made-up classes, gradients were better with fewer
+	width := float64(t.Width())
+	if e = e.known(); t.Loss != "squared" && each*width*width > float64(e.Nodes)*e.Records {
+		return "gradient"
+	}
+	var c checker
+	if c.recipe("recipe", t, &Recipe{Kind: "mean", Share: 1}); len(c.faults) > 0 {
+		return "gradient"
+	}
+	return "mean"
 }
 
 // usualShare is the share of each recipe: all of the budget divided among them, or half

@@ -24,9 +24,9 @@ func (d *Dataset) recipes() []learner.Recipe {
 		}
 		return own
 	}
-	kinds := []string{"items", "mean", "gradient"}
+	kinds := []string{"items", t.StartRecipe(d.expected())}
 	if t.Graph.Rule != "random" && t.Map.Kind == "" {
-		kinds = []string{"items", "moments", "mean", "gradient"}
+		kinds = slices.Insert(kinds, 1, "moments")
 	}
 	for _, kind := range kinds {
 		r := learner.Recipe{Kind: kind, Share: 1}
@@ -34,7 +34,16 @@ func (d *Dataset) recipes() []learner.Recipe {
 			return []learner.Recipe{r}
 		}
 	}
-	return nil // there is no such task: the last one takes any loss
+	return nil // there is no such task: the last one suits it
+}
+
+// expected are the data set's own numbers of nodes and of records of each.
+func (d *Dataset) expected() learner.Expected {
+	e := learner.Expected{Nodes: len(d.People)}
+	for i := range d.People {
+		e.Records += float64(d.People[i].TrainSize()) / float64(len(d.People))
+	}
+	return e
 }
 
 // mostSquared is how many coordinates a record may have for a rehearsal of broadcasts to sum

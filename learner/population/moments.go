@@ -51,22 +51,11 @@ func (o Moments) Of(p int, v [][]float64) []float64 {
 	for _, one := range v {
 		shorter := shortening(one, o.Clip)
 		floats.AddScaled(mean, shorter/m, one)
-		o.add(dst, -weight*shorter*shorter/(m*m), one)
+		addSquare(dst, -weight*shorter*shorter/(m*m), one)
 	}
 	shorter := shortening(mean, o.Longest)
-	o.add(dst, weight*shorter*shorter, mean)
+	addSquare(dst, weight*shorter*shorter, mean)
 	return dst
-}
-
-// add adds scale v v' to dst.
-func (o Moments) add(dst []float64, scale float64, v []float64) {
-	at := 0
-	for i := range v {
-		for j := i; j < len(v); j++ {
-			dst[at] += scale * v[i] * v[j] * unfolded(i, j)
-			at++
-		}
-	}
 }
 
 // Learn returns the precision of a normal prior of personal models with p parameters,

@@ -62,16 +62,23 @@ func (r Regression) Dimension(p int) int { return p*(p+1)/2 + max(1, r.Bands)*p 
 
 // Add adds a record to the vector of a device.
 func (r Regression) Add(dst, x []float64, y float64) {
-	p, shorter, at := len(x), shortening(x, r.Length), 0
-	for i := range p {
-		for j := i; j < p; j++ {
-			dst[at] += r.Scale * shorter * shorter * x[i] * x[j] * unfolded(i, j)
-			at++
+	p, shorter := len(x), shortening(x, r.Length)
+	rest := dst[addSquare(dst, r.Scale*shorter*shorter, x):]
+	for k, b := range r.bands() {
+		floats.AddScaled(rest[k*p:][:p], shorter*b.part(y), x)
+	}
+}
+
+// addSquare adds scale x x' to dst, which begins with the vector of a symmetric matrix, and
+// returns how long that is.
+func addSquare(dst []float64, scale float64, x []float64) (length int) {
+	for i := range x {
+		for j := i; j < len(x); j++ {
+			dst[length] += scale * x[i] * x[j] * unfolded(i, j)
+			length++
 		}
 	}
-	for k, b := range r.bands() {
-		floats.AddScaled(dst[at+k*p:][:p], shorter*b.part(y), x)
-	}
+	return length
 }
 
 // shortening is the factor that makes x no longer than the bound.
@@ -131,10 +138,9 @@ func (r Regression) Learn(p int, sum []float64, sd float64) ([]float64, error) {
 func (r Regression) products(p int, sums []float64, sd float64) []float64 {
 	total := make([]float64, p)
 	for k, b := range r.bands() {
-		own := sums[k*p:][:p]
-		share := 1.
-		if square := floats.Dot(own, own); k > 0 && square > 0 {
-			share = max(0, 1-float64(p)*sd*sd/square)
+		own, share := sums[k*p:][:p], 1.
+		if k > 0 {
+			share = signal(own, sd)
 		}
 		floats.AddScaled(total, share/b.gain, own)
 	}

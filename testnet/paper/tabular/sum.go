@@ -9,24 +9,18 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// recipe is what a private sum adds up: for numbers, the regression of all records; for
-// classes, the gradients of a model of all.
-func (s setting) recipe() learner.Recipe {
-	if s.task.Loss == "squared" {
-		return learner.Recipe{Kind: "mean", Share: 1}
-	}
-	return learner.Recipe{Kind: "gradient", Share: 1}
-}
-
 // sum lets the nodes make one private sum, with the noise of a committee of four of
 // whom one may collude. It measures the models that result: those of the nodes, and
 // those that they would have had as newcomers, who added nothing.
 func (s setting) sum(nodes []node, seed uint64) (outcome, error) {
 	records := make([][]learner.Record, len(nodes))
+	expected := learner.Expected{Nodes: len(nodes)}
 	for i := range nodes {
 		records[i] = nodes[i].train
+		expected.Records += float64(len(records[i])) / float64(len(nodes))
 	}
-	summed, err := testnet.PrivateSum{Task: s.task, Recipes: []learner.Recipe{s.recipe()}, Budget: s.budget, Seed: seed}.Learn(records)
+	recipe := learner.Recipe{Kind: s.task.StartRecipe(expected), Share: 1}
+	summed, err := testnet.PrivateSum{Task: s.task, Recipes: []learner.Recipe{recipe}, Budget: s.budget, Seed: seed}.Learn(records)
 	if err != nil {
 		return outcome{}, err
 	}
