@@ -24,7 +24,7 @@ func (p *Plan) bends(u *use, target *learner.Target) string {
 	switch r, ranged := p.wishes.Ranges[u.Name]; {
 	case u.target:
 		return ""
-	case u.kind == Number && !u.log && ranged && r.Low < r.High:
+	case u.kind == Number && !(u.log && straight.Log) && ranged && r.Low < r.High:
 		var at []string
 		for k := range equalParts - 1 {
 			share := float64(k+1) / equalParts
@@ -50,7 +50,7 @@ func (p *Plan) bends(u *use, target *learner.Target) string {
 	sample := p.survey.along(u.Column, target)
 	plain, plainWidth := explained(sample, &straight)
 	bent, bentWidth := explained(sample, &bending)
-	if !worthBending(plain, bent, bentWidth-plainWidth-1, len(sample)-bentWidth) {
+	if !surely(plain, bent, bentWidth-plainWidth-1, len(sample)-bentWidth) {
 		return ""
 	}
 	return fmt.Sprintf("%s is no %s, which explains %s of how rows differ; a line that bends explains %s: write %s",
@@ -60,10 +60,11 @@ func (p *Plan) bends(u *use, target *learner.Target) string {
 // enoughRows are needed to say along which line a target goes.
 const enoughRows = 100
 
-// worthBending reports whether a line with so many weights more, which leaves so many rows free,
-// explains surely more than a straight one, and enough to matter. Of a thousand columns that have
-// nothing to do with a target, which is normal, about one passes the test by F.
-func worthBending(line, bent float64, more, free int) bool {
+// surely reports whether a line with so many weights more, which leaves so many rows free,
+// explains surely more than another, and enough to matter. Of a thousand columns that have
+// nothing to do with a target, which is normal, about one passes the test by F; fewer where the other
+// line is not a case of the one.
+func surely(line, bent float64, more, free int) bool {
 	const least, chance = 0.02, 0.001
 	if free < enoughRows || !(bent-line >= least) {
 		return false

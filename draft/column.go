@@ -20,6 +20,7 @@ import (
 // number of rows.
 type Column struct {
 	Name string
+	at   int // its position
 	Rows int
 	// Empty counts cells that say that there is no value, see [learner.Blank]. The
 	// others are numbers or not; some of those that are not are times or vectors.
@@ -65,9 +66,9 @@ const (
 	longestValue = 64
 )
 
-func newColumn(name string) *Column {
+func newColumn(name string, at int) *Column {
 	return &Column{
-		Name: name, Min: math.Inf(1), Max: math.Inf(-1), whole: true, counting: true,
+		Name: name, at: at, Min: math.Inf(1), Max: math.Inf(-1), whole: true, counting: true,
 		typical: newSample[float64](samples), values: map[string]int{}, told: newTells(),
 	}
 }

@@ -3,8 +3,6 @@ package draft
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -12,13 +10,15 @@ import (
 	"p2pnode/learner"
 )
 
-// logarithm says by how much less a model of the target's logarithm errs.
+// logarithm says that the target's logarithm is learned, since a model of it errs so much less.
 func (u *use) logarithm(target *learner.Target, gain float64) string {
-	if !u.target || !target.Log {
+	switch {
+	case !u.target || !target.Log:
 		return ""
+	case target.Min == 0:
+		return fmt.Sprintf("its logarithm is learned, see docs/tasks.md: a line of the other columns that is drawn for that errs %s less. Take a min above 0 if everybody knows one", percent(gain))
 	}
-	return fmt.Sprintf("a line of the other columns that is drawn for its logarithm errs %s less: write log = true below its max, see docs/tasks.md, "+
-		"and a min above 0 if everybody knows one", percent(gain))
+	return fmt.Sprintf("its logarithm is learned, see docs/tasks.md: a line of the other columns that is drawn for that errs %s less", percent(gain))
 }
 
 // scale is the target as a number, or by its logarithm if a linear model of the other columns then
@@ -28,10 +28,17 @@ func (p *Plan) scale() (target *learner.Target, gain float64) {
 	const worth = 0.02 // of the error
 	plain := learner.Target{Name: p.target().Name}
 	r, ranged := p.wishes.Ranges[plain.Name]
-	if p.target().kind != Number || !ranged || !(0 <= r.Low && r.Low < r.High) {
+	switch {
+	case p.target().kind != Number:
+		plain.Classes = p.wishes.Values[plain.Name]
+		return &plain, 0
+	case !ranged || !(r.Low < r.High):
 		return &plain, 0
 	}
 	plain.Min, plain.Max, plain.Center = r.Low, r.High, r.Low
+	if r.Low < 0 {
+		return &plain, 0
+	}
 	scaled := plain
 	scaled.Log = true
 	if gain = 1 - p.modelErrs(&scaled)/p.modelErrs(&plain); gain >= worth {
@@ -45,10 +52,11 @@ func (p *Plan) scale() (target *learner.Target, gain float64) {
 func (p *Plan) modelErrs(target *learner.Target) float64 {
 	const each = 5 // rows for a coordinate
 	t := learner.Task{Loss: "squared", Constant: 1, Target: *target}
+	var uses []use
+	positions := map[string]int{target.Name: p.target().at}
 	for _, u := range p.features() {
-		f := p.feature(u, target)
-		if f.Kind == Number || f.Kind == Set || f.Kind == Time {
-			t.Features = append(t.Features, f)
+		if f := p.form(u); f.Kind == Number || f.Kind == Set || f.Kind == Time {
+			t.Features, uses, positions[u.Name] = append(t.Features, f), append(uses, u), u.at
 		}
 	}
 	t.UsualNorm = math.Sqrt(float64(max(1, t.Width()))) // so that none is scaled down
@@ -56,10 +64,19 @@ func (p *Plan) modelErrs(target *learner.Target) float64 {
 	if len(p.survey.rows.kept) < least {
 		return math.NaN()
 	}
+	for i := range t.Features {
+		t.Features[i] = p.feature(uses[i], target)
+	}
 	var rows [][]float64
 	var y []float64
 	for _, cells := range p.survey.rows.kept {
-		r, err := t.Encode(func(name string) (string, bool) { return p.survey.cell(cells, name) })
+		r, err := t.Encode(func(name string) (string, bool) {
+			cell := cells[positions[name]]
+			if t.Numeric(name) {
+				cell = csvfile.Number(p.survey.comma, cell)
+			}
+			return cell, true
+		})
 		if err == nil {
 			rows, y = append(rows, r.X), append(y, r.Y)
 		}
@@ -84,18 +101,5 @@ func (p *Plan) modelErrs(target *learner.Target) float64 {
 func surelyMore(sample []point, form, other *learner.Feature) bool {
 	of, width := explained(sample, form)
 	share, _ := explained(sample, other)
-	return worthBending(of, share, 1, len(sample)-width-2)
-}
-
-// cell is that of a column, with a decimal point in numbers.
-func (s *Survey) cell(cells []string, name string) (string, bool) {
-	at := slices.IndexFunc(s.Columns, func(c *Column) bool { return c.Name == name })
-	if at < 0 {
-		return "", false
-	}
-	cell := strings.TrimSpace(cells[at])
-	if _, ok := number(cell, s.comma); ok {
-		cell = csvfile.Number(s.comma, cell)
-	}
-	return cell, true
+	return surely(of, share, 1, len(sample)-width-2)
 }

@@ -63,12 +63,23 @@ func newSample[T any](most int) sample[T] {
 }
 
 func (s *sample[T]) add(v T) {
+	if to := s.next(); to != nil {
+		*to = v
+	}
+}
+
+// next is where to put what comes next; nil if it is not kept.
+func (s *sample[T]) next() *T {
 	s.seen++
 	if len(s.kept) < s.most {
-		s.kept = append(s.kept, v)
-	} else if i := s.dice.IntN(s.seen); i < s.most {
-		s.kept[i] = v
+		var none T
+		s.kept = append(s.kept, none)
+		return &s.kept[len(s.kept)-1]
 	}
+	if i := s.dice.IntN(s.seen); i < s.most {
+		return &s.kept[i]
+	}
+	return nil
 }
 
 // median is the median of the numbers; NaN without numbers.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"p2pnode/csvfile"
@@ -37,8 +36,8 @@ const NodeColumn = "node"
 // there is one, and the last of the others.
 func NewSurvey(columns []string, comma rune, node, target string) (*Survey, error) {
 	s := &Survey{Target: -1, Node: -1, comma: comma, rows: newSample[[]string](sampled)}
-	for _, name := range columns {
-		s.Columns = append(s.Columns, newColumn(name))
+	for i, name := range columns {
+		s.Columns = append(s.Columns, newColumn(name, i))
 	}
 	values := ""
 	if s.Nameless() {
@@ -109,7 +108,9 @@ func (s *Survey) Add(line int, cells []string) {
 	if nothing(target) {
 		return
 	}
-	s.rows.add(slices.Clone(cells))
+	if row := s.rows.next(); row != nil {
+		*row = kept(cells)
+	}
 	y := s.orNaN(target)
 	for i, c := range s.Columns {
 		if cell := strings.TrimSpace(cells[i]); i != s.Target && i != s.Node && !nothing(cell) {
@@ -123,7 +124,7 @@ func nothing(cell string) bool { return learner.Blank(cell) || csvfile.Fault(cel
 
 // orNaN is the number in a cell, or NaN.
 func (s *Survey) orNaN(cell string) float64 {
-	if v, ok := number(strings.TrimSpace(cell), s.comma); ok {
+	if v, ok := number(cell, s.comma); ok {
 		return v
 	}
 	return math.NaN()
@@ -135,28 +136,44 @@ type point struct{ x, y float64 }
 // along are the numbers of a column, or its times in seconds since 1970, of the sampled rows, with
 // what a model learns of the target.
 func (s *Survey) along(c *Column, target *learner.Target) (points []point) {
-	at := slices.Index(s.Columns, c)
 	for _, cells := range s.rows.kept {
-		x := s.orNaN(cells[at])
-		if when, is := timeOf(strings.TrimSpace(cells[at])); is {
+		x := s.orNaN(cells[c.at])
+		if when, is := timeOf(cells[c.at]); is {
 			x = float64(when.Unix())
 		}
-		if !math.IsNaN(x) {
-			points = append(points, point{x, s.measured(cells[s.Target], target)})
+		if y := s.measured(cells[s.Target], target); !math.IsNaN(x) && !math.IsNaN(y) {
+			points = append(points, point{x, y})
 		}
 	}
 	return points
 }
 
-// measured is a target as a number: a class is that of the first sampled row or another.
+// measured is a target as a number: a class is that of the first sampled row or another. A cell that
+// is no number, where numbers are predicted, is NaN.
 func (s *Survey) measured(cell string, target *learner.Target) float64 {
-	switch y := s.orNaN(cell); {
-	case !math.IsNaN(y) && target.Log:
-		return target.Coded(min(max(y, target.Min), target.Max))
-	case !math.IsNaN(y):
-		return y
-	case strings.TrimSpace(cell) == strings.TrimSpace(s.rows.kept[0][s.Target]):
+	y := s.orNaN(cell)
+	switch {
+	case target.Classes != nil && cell == s.rows.kept[0][s.Target]:
 		return 1
+	case target.Classes != nil:
+		return 0
+	case target.Min < target.Max:
+		y = min(max(y, target.Min), target.Max)
 	}
-	return 0
+	return target.Coded(y)
+}
+
+// longestKept is the longest cell that a sampled row keeps: longer ones are texts or vectors, which no
+// line is drawn along.
+const longestKept = 256
+
+// kept are the cells of a row as a sample keeps them, in memory of their own.
+func kept(cells []string) []string {
+	own := make([]string, len(cells))
+	for i, cell := range cells {
+		if len(cell) <= longestKept {
+			own[i] = strings.Clone(strings.TrimSpace(cell))
+		}
+	}
+	return own
 }

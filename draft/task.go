@@ -35,6 +35,7 @@ func (p *Plan) task() (*learner.Task, error) {
 		said.Target.Min, said.Target.Max = r.Low, r.High
 	}
 	scale, _ := p.scale()
+	said.Target.Log = scale.Log
 	for _, u := range p.features() {
 		said.Features = append(said.Features, p.feature(u, scale))
 	}
@@ -51,17 +52,24 @@ func (p *Plan) task() (*learner.Task, error) {
 // surely more of a straight line of it, or if it looks more useful and the target is surely not more of
 // one of the number.
 func (p *Plan) feature(u use, target *learner.Target) learner.Feature {
+	f := p.form(u)
+	if f.Kind == Number && 0 <= f.Min && f.Min < f.Max {
+		other := f
+		other.Log = !f.Log
+		if surelyMore(p.survey.along(u.Column, target), &f, &other) {
+			f = other
+		}
+	}
+	return f
+}
+
+// form is the feature that a column looks like.
+func (p *Plan) form(u use) learner.Feature {
 	f := learner.Feature{Name: u.Name, Kind: u.kind}
 	switch u.kind {
 	case Number:
 		f.Min, f.Max = p.wishes.Ranges[u.Name].Low, p.wishes.Ranges[u.Name].High
-		if f.Min >= 0 && f.Min < f.Max {
-			other := f
-			f.Log, other.Log = u.log, !u.log
-			if surelyMore(p.survey.along(u.Column, target), &f, &other) {
-				f = other
-			}
-		}
+		f.Log = u.log && f.Min >= 0
 	case Set:
 		f.Values = p.wishes.Values[u.Name]
 	case Key:

@@ -134,7 +134,7 @@ func (w *writer) feature(f *learner.Feature) {
 		w.key("min", f.Min, "public; a lower number counts as this one, and is counted")
 		w.key("max", f.Max, "and a higher one as this")
 		if f.Log {
-			w.key("log", true, "its logarithm is learned from, which tells more; leave it out for the number itself")
+			w.key("log", true, "its logarithm is learned from, as it tells more, or is small mostly and seldom large; leave it out for the number itself")
 		}
 	case Set:
 		w.key("kind", f.Kind, "one of these values, or several with | between")
@@ -169,6 +169,9 @@ func (w *writer) target(t *learner.Task) {
 	default:
 		w.key("min", t.Target.Min, "public; a lower number counts as this one, and is counted")
 		w.key("max", t.Target.Max, "and a higher one as this")
+		if t.Target.Log {
+			w.key("log", true, "its logarithm is learned, and errors are shares; leave it out, and center, for the number itself")
+		}
 		w.key("center", t.Target.Center, "what is usual, as far as everybody knows")
 	}
 }

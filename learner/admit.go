@@ -56,10 +56,14 @@ func (t *Task) admitLabel(y float64) error {
 			return errors.New("its label is neither 1 nor -1")
 		}
 	case numberTarget:
-		if below, above := t.Target.reach(); y >= -below && y <= above {
+		below, above := t.Target.reach()
+		if t.Target.Log { // machines round logarithms differently
+			below, above = below+normMargin*(below+above), above+normMargin*(below+above)
+		}
+		if y >= -below && y <= above {
 			break
 		}
-		return fmt.Errorf("its label is outside the task's range of the target, %v to %v, after its center is taken off", t.Target.Min, t.Target.Max)
+		return fmt.Errorf("its label is outside of what the task makes of its range of targets, %v to %v", t.Target.Min, t.Target.Max)
 	}
 	return nil
 }

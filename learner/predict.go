@@ -8,7 +8,8 @@ import (
 
 // Predict returns the prediction of the model theta at the encoded features x. For a
 // number it is a value in [Min, Max], in the units of the target; if its logarithm is
-// learned, that is what as many records lie above as below. For two classes it is
+// learned, that is about what as many records
+// lie above as below. For two classes it is
 // the probability of +1 or, for a loss without probabilities, +1, -1 or, undecided, 0.
 // For more classes it is the number of the most likely one.
 func (t *Task) Predict(theta, x []float64) float64 {
@@ -21,7 +22,7 @@ func (t *Task) Predict(theta, x []float64) float64 {
 		return sign(floats.Dot(theta, x))
 	}
 	g := &t.Target
-	return min(max(g.value(g.inRange(floats.Dot(theta, x))), g.Min), g.Max)
+	return min(max(g.decoded(g.inRange(floats.Dot(theta, x))), g.Min), g.Max)
 }
 
 // inRange converts a score to a predicted coded target.

@@ -42,7 +42,7 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 		return v, Taken, nil
 	case !t.Classifies():
 		inside, note := clamp(v, t.Target.Min, t.Target.Max)
-		below, above := t.Target.reach()
+		below, above := t.Target.reach() // a logarithm need not rise with the last bit of its number
 		return flush(min(max(t.Target.Coded(inside)-t.Target.Coded(t.Target.Center), -below), above)), note, nil
 	case v == 1:
 		return 1, Taken, nil
@@ -54,18 +54,18 @@ func (t *Task) encodeLabel(v float64) (float64, Note, error) {
 
 // Coded returns the number that is learned for a value of the target.
 func (g *Target) Coded(v float64) float64 {
-	if g.Log {
+	if g.Log && g.Min >= 0 { // else the task is not valid
 		return logarithm(v, g.Min)
 	}
 	return v
 }
 
-// value is the inverse of Coded.
-func (g *Target) value(c float64) float64 {
+// decoded is the inverse of Coded.
+func (g *Target) decoded(c float64) float64 {
 	switch {
 	case g.Log && g.Min > 0:
 		return math.Exp(c)
-	case g.Log:
+	case g.Log && g.Min == 0:
 		return math.Expm1(c)
 	}
 	return c
@@ -83,7 +83,7 @@ func (g *Target) reach() (below, above float64) {
 // middle is the value in the middle of the range of coded targets.
 func (g *Target) middle() float64 {
 	if g.Log {
-		return min(max(rounded(g.value(g.Coded(g.Min)/2+g.Coded(g.Max)/2)), g.Min), g.Max)
+		return min(max(rounded(g.decoded(g.Coded(g.Min)/2+g.Coded(g.Max)/2)), g.Min), g.Max)
 	}
 	return g.Min/2 + g.Max/2
 }

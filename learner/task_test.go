@@ -151,6 +151,11 @@ func TestValidateTheKeysOfLosses(t *testing.T) {
 		{"huber", "threshold", func(t *Task) { t.Threshold = 0 }},
 		{"huber", "threshold", func(t *Task) { t.Threshold = math.Inf(1) }},
 		{"huber", "target.min", func(t *Task) { t.Target.Min = t.Target.Max }},
+		{"huber", "target.log", func(t *Task) { t.Target.Min, t.Target.Log = -1, true }},
+		{"huber", "target.max", func(t *Task) {
+			t.Target.Min, t.Target.Max, t.Target.Center, t.Target.Log = 1e9, 1e9*(1+1e-15), 1e9, true
+		}},
+		{"hinge", "target", func(t *Task) { t.Target.Log = true }},
 		{"hinge", "smoothing", func(t *Task) { t.Smoothing = 0 }},
 		{"hinge", "smoothing", func(t *Task) { t.Smoothing = 1.5 }},
 		{"hinge", "target", func(t *Task) { t.Target.Max = 1 }},

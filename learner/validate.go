@@ -117,7 +117,7 @@ func (c *checker) interval(key string, low, high float64) {
 // logarithm checks a range of numbers whose logarithms are learned.
 func (c *checker) logarithm(key string, low, high float64) {
 	c.check(low >= 0, key+".log", "needs a min of 0 or more: there is no logarithm of what lies below")
-	c.check(logarithm(low, low) < logarithm(high, low), key+".max", "is so close to min that their logarithms are one number; leave log out")
+	c.check(low < 0 || logarithm(low, low) < logarithm(high, low), key+".max", "is so close to min that their logarithms are one number; leave log out")
 }
 
 func (c *checker) values(key string, values []string) {

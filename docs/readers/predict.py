@@ -47,7 +47,7 @@ def encode(m, row):
         x += m["keys"]["entries"].get(str(int.from_bytes(name, "little") % buckets) if name and buckets else name.hex(), [0, 0])
     return x + ([m["constant"]] if m["constant"] else [])
 def predict(m, row):
-    x, target, numbers = encode(m, row), m["target"], {"identity": float, "log": math.exp, "log1p": math.expm1}
+    x, target, numbers = encode(m, row), m["target"], {"identity": float, "log": lambda v: math.exp(min(v, 709)), "log1p": lambda v: math.expm1(min(v, 709))}
     z = [0] * (target["link"] == "logistic") + [dot(w, x) for w in m["weights"]]
     if target["link"] in numbers: return {"value": min(max(numbers[target["link"]](z[0] + target["center"]), target["min"]), target["max"])}
     if target["link"] == "sign": return {"value": (z[0] > 0) - (z[0] < 0)}

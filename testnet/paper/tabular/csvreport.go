@@ -254,10 +254,13 @@ func (e *csvRun) sections(together, private way) []page.Section {
 }
 
 func (e *csvRun) unit() string {
-	if e.coding.target.classes == nil {
-		return "units of " + e.coding.target.name
+	switch {
+	case e.coding.target.classes != nil:
+		return "share of records"
+	case e.coding.measure() == learner.RMSLE:
+		return "units of the logarithm of " + e.coding.target.name
 	}
-	return "share of records"
+	return "units of " + e.coding.target.name
 }
 
 // loss is the name of the error in the tables and charts of nodes.
