@@ -395,6 +395,8 @@ func TestWrittenTasks(t *testing.T) {
 		{readings, "", Wishes{Nodes: 500, Records: 30, Epsilon: 0.5, Name: "a \"name\"\tof its own \\"}, "squared", Time},
 		{readings, "day", Wishes{Kinds: map[string]string{"time": LeftOut}}, "logistic", Number},
 		{readings, "", Wishes{Committee: members, Nodes: 500, Records: 3000}, "squared", Time},
+		{readings, "day", Wishes{Committee: members, Nodes: 30, Records: 5}, "logistic", Time},
+		{readings, "day", Wishes{Committee: members, Nodes: 900, Records: 50}, "logistic", Time},
 		{ratings, "pages", Wishes{Committee: members}, "squared", Key},
 		{ratings, "", Wishes{Public: true, Kinds: map[string]string{"book_id": LeftOut}}, "multinomial", Number},
 		{ratings, "", Wishes{Values: map[string][]string{"book_id": {"1", "4", "9"}}}, "multinomial", Set},

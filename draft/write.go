@@ -34,7 +34,7 @@ func (p *Plan) TOML() ([]byte, error) {
 	w.target(t)
 	w.release(t)
 	w.network(t, p.wishes)
-	w.sums(t)
+	w.sums(t, p.wishes)
 	return w.Bytes(), nil
 }
 
@@ -65,6 +65,9 @@ func (w *writer) key(name string, value any, comment string) {
 		fmt.Fprintf(w, "%s  # %s\n", line, comment)
 	}
 }
+
+// inline is a value that is TOML already.
+type inline string
 
 // valueText is a value as TOML writes it.
 func valueText(value any) string {
@@ -208,13 +211,16 @@ func (w *writer) network(t *learner.Task, said Wishes) {
 	}
 }
 
-func (w *writer) sums(t *learner.Task) {
+func (w *writer) sums(t *learner.Task, said Wishes) {
 	if len(t.Sums.Committee) == 0 {
 		return
 	}
 	s := &t.Sums
 	w.table("[sums]")
 	w.key("committee", s.Committee, fmt.Sprintf("who adds up; all who take part trust that no %d of them work together", s.Colluding+1))
+	if said.Nodes > 0 || said.Records > 0 {
+		w.key("recipes", inline("[{kind = "+stringText(s.Recipes[0].Kind)+"}]"), "what is added up, so chosen for the nodes and records that are expected")
+	}
 	w.key("contributors", s.Contributors, "people in a sum at most")
 	w.key("records", s.Records, "of each at most")
 	w.key("epochs", s.Epochs, "so often it is made; a record is in one of them")

@@ -122,14 +122,14 @@ func (s *classSumming) learn(known *Known, o *Opened, own []float64, slots int) 
 		records -= slots
 	}
 	if records <= 0 { // nobody else
-		known.mean = make([]float64, s.task.Dimension())
+		known.mean = nil
 		return nil
 	}
 	theta, err := s.discriminant.Learn(s.task.Width(), o.less(own), o.SD, records)
 	if err != nil {
 		return err
 	}
-	if len(theta) > s.task.Dimension() { // two classes have one score, which is the second's less the first's
+	if s.task.loss().scores() == 1 { // the second class's less the first's
 		p := s.task.Width()
 		theta = floats.SubTo(make([]float64, p), theta[p:], theta[:p])
 	}

@@ -315,3 +315,50 @@ func TestWidestRegressionFitsASum(t *testing.T) {
 		t.Errorf("%d coordinates make %d numbers, one more %d", maxSquared, r.Dimension(maxSquared), r.Dimension(maxSquared+1))
 	}
 }
+
+// What a sum of classes tells a newcomer without records is the right class, of two and of more.
+func TestMeanOfClassesPredicts(t *testing.T) {
+	for _, name := range []string{"two classes", "classes"} {
+		c := recipeCases()[name]
+		r := rand.New(rand.NewPCG(7, 8))
+		var records []Record
+		for range 600 {
+			one := drawRecord(r, c.task)
+			one.Y = c.task.classLabel(min(c.task.classes()-1, int(1.5*(one.X[0]+1)))) // rises along a feature
+			records = append(records, one)
+		}
+		all, _ := openedBy(t, c.task, c.recipe, [][]Record{records})
+		theta := FitKnowing(c.task, nil, make([]float64, c.task.Dimension()), all.Newcomer()).Theta
+		if e := c.task.Error(theta, records); e > 0.2 {
+			t.Errorf("%s: %.3f of the records are predicted wrongly", name, e)
+		}
+	}
+}
+
+// Classes are summed up once where there are enough records for that.
+func TestStartRecipe(t *testing.T) {
+	wide := func(loss string, columns int) *Task {
+		task := plainTask(loss, columns)
+		task.Constant = 0.5
+		return task
+	}
+	for _, c := range []struct {
+		task           *Task
+		nodes, records int
+		want           string
+	}{
+		{wide("squared", 40), 2, 2, "mean"},
+		{wide("huber", 2), 100, 100, "gradient"},
+		{wide("hinge", 2), 100, 100, "gradient"},
+		{wide("logistic", 30), 0, 0, "mean"}, // 31 coordinates with the constant
+		{wide("logistic", 31), 0, 0, "gradient"},
+		{wide("logistic", 31), 100, 200, "mean"},
+		{wide("multinomial", 2), 10, 29, "gradient"}, // a count has noise, however few the columns
+		{wide("multinomial", 2), 10, 30, "mean"},
+		{plainTask("logistic", 2), 100, 100, "gradient"}, // no constant
+	} {
+		if got := c.task.StartRecipe(Expected{Nodes: c.nodes, Records: float64(c.records)}); got != c.want {
+			t.Errorf("%s of %d coordinates, %d nodes with %d records: %s, want %s", c.task.Loss, c.task.Width(), c.nodes, c.records, got, c.want)
+		}
+	}
+}

@@ -272,12 +272,11 @@ func (u *filler) usualRecipe() string {
 }
 
 // StartRecipe is the kind of recipe that says best where personal models start: "mean" of
-// numbers, and of classes if there are enough records for the products of their coordinates;
-// else "gradient".
+// numbers, and of classes if there are enough records for the products of coordinates with each
+// other and with classes; else "gradient".
 func (t *Task) StartRecipe(e Expected) string {
 	const each = 10 // records for a product: of made-up classes, gradients were better with fewer
-	width := float64(t.Width())
-	if e = e.known(); t.Loss != "squared" && each*width*width > float64(e.Nodes)*e.Records {
+	if e = e.known(); t.Loss != "squared" && float64(each*t.Width()*max(t.Width(), t.classes(), each)) > float64(e.Nodes)*e.Records {
 		return "gradient"
 	}
 	var c checker

@@ -215,7 +215,7 @@ func recipeText(s api.Sum) string {
 	case "items":
 		return "what people think of each thing, and how many know it"
 	case "mean":
-		return "one regression of all records, or discriminant analysis of their classes: where personal models start"
+		return "one model of all records, where personal models start"
 	case "moments":
 		return "in which directions the models of people differ"
 	}

@@ -3,6 +3,7 @@ package population
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -44,17 +45,17 @@ func (d Discriminant) Add(dst, x []float64, class int) {
 }
 
 // Learn returns the scores' weights of each class, for p features one class after the other,
-// from the opened sum of so many records. They add up to zero over the classes. What a class's
-// features differ from those of all is shrunk by the noise in it (James and Stein 1961), and
+// from the opened sum of so many record slots. They add up to zero over the classes. What a class's
+// features differ from those of all is shrunk by the noise of its own sum (James and Stein 1961), and
 // directions in which noise made the covariance negative count as empty, so that the ridge
 // keeps the weights small there.
-func (d Discriminant) Learn(p int, sum []float64, sd float64, records int) ([]float64, error) {
+func (d Discriminant) Learn(p int, sum []float64, sd float64, slots int) ([]float64, error) {
 	folded := p * (p + 1) / 2
-	if len(sum) != d.Dimension(p) || records < 1 {
+	if len(sum) != d.Dimension(p) || slots < 1 {
 		return nil, errors.New("population: the sum of a discriminant has the wrong length, or nobody in it")
 	}
-	n, last := float64(records), p-1
-	second := symmetric(p, sum[:folded], 1/d.Scale)
+	second, last := symmetric(p, sum[:folded], 1/d.Scale), p-1
+	n := d.live(second.At(last, last), sd/d.Scale, float64(slots))
 	mean := make([]float64, last) // of all records' features
 	for i := range mean {
 		mean[i] = second.At(i, last) / d.Constant / n
@@ -63,32 +64,40 @@ func (d Discriminant) Learn(p int, sum []float64, sd float64, records int) ([]fl
 	within.CopySym(second)
 	within.SymRankOne(within, -n, mat.NewVecDense(last, mean))
 
-	sizes, off := d.sizes(sum[folded:], n, sd), mat.NewDense(last, d.Classes, nil)
-	for k, size := range sizes {
-		own := append([]float64(nil), sum[folded+k*p:][:last]...)
-		// The indicators less 1/Classes add up to n_k - n/Classes.
-		floats.AddScaled(own, -(size - n/float64(d.Classes)), mean)
-		floats.Scale(signal(own, sd)/size, own)
-		off.SetCol(k, own)
-		within.SymRankOne(within, -size, off.ColView(k))
+	// The indicators add up to zero over the classes, and so does what is no noise.
+	blocks, common, each := slices.Clone(sum[folded:]), make([]float64, p), 1/float64(d.Classes)
+	for k := range d.Classes {
+		floats.AddScaled(common, each, blocks[k*p:][:p])
 	}
-	return d.weights(within, off, mean, sizes, sd/d.Scale)
+	blockSD := sd * math.Sqrt(1-each)
+	sizes, off := make([]float64, d.Classes), mat.NewDense(last, d.Classes, nil)
+	for k := range sizes {
+		block := blocks[k*p:][:p]
+		floats.Sub(block, common)
+		// A class has at least as many records as the noise in their number.
+		sizes[k] = max(block[last]/d.Constant+n*each, blockSD/d.Constant, 1)
+		own := block[:last]
+		floats.AddScaled(own, -(sizes[k] - n*each), mean)
+		floats.Scale(signal(own, blockSD)/sizes[k], own)
+		off.SetCol(k, own)
+		within.SymRankOne(within, -sizes[k], off.ColView(k))
+	}
+	return d.weights(within, off, mean, sizes, n, sd/d.Scale)
 }
 
-// sizes are how many of n records each class has, at least as many as the noise in that. They add
-// up to n.
-func (d Discriminant) sizes(sums []float64, n, sd float64) []float64 {
-	sizes, p := make([]float64, d.Classes), len(sums)/d.Classes
-	for k := range sizes {
-		sizes[k] = max(sums[k*p+p-1]/d.Constant+n/float64(d.Classes), sd/d.Constant, 1)
+// live is how many of the record slots hold a record, of which the constants' squares add up to so
+// much, with noise: all, unless the sum shows that many are empty.
+func (d Discriminant) live(squares, sd, slots float64) float64 {
+	square := d.Constant * d.Constant
+	if live := squares / square; live < slots-3*sd/square {
+		return max(1, live)
 	}
-	floats.Scale(n/floats.Sum(sizes), sizes)
-	return sizes
+	return slots
 }
 
 // weights are those of the classes' scores: log size + (x - mean)' S off - off' S off / 2, with S
-// the inverse of the covariance.
-func (d Discriminant) weights(within *mat.SymDense, off *mat.Dense, mean, sizes []float64, sd float64) ([]float64, error) {
+// the inverse of the covariance of n records.
+func (d Discriminant) weights(within *mat.SymDense, off *mat.Dense, mean, sizes []float64, n, sd float64) ([]float64, error) {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(within, true) {
 		return nil, errors.New("population: the sum of a discriminant has numbers beyond float64")
@@ -96,7 +105,6 @@ func (d Discriminant) weights(within *mat.SymDense, off *mat.Dense, mean, sizes 
 	var vectors, along, slopes mat.Dense
 	eigen.VectorsTo(&vectors)
 	along.Mul(vectors.T(), off)
-	n := floats.Sum(sizes)
 	for i, value := range eigen.Values(nil) {
 		floats.Scale(n/(max(value, 0)+d.Least+d.Ridge*sd), along.RawRowView(i))
 	}
@@ -107,7 +115,7 @@ func (d Discriminant) weights(within *mat.SymDense, off *mat.Dense, mean, sizes 
 		own := theta[k*p:][:p]
 		mat.Col(own[:p-1], k, &slopes)
 		half := mat.Dot(off.ColView(k), slopes.ColView(k)) / 2
-		own[p-1] = (math.Log(size/n) - half - floats.Dot(mean, own[:p-1])) / d.Constant
+		own[p-1] = (math.Log(size) - half - floats.Dot(mean, own[:p-1])) / d.Constant
 		floats.AddScaled(centre, 1/float64(d.Classes), own)
 	}
 	for k := range sizes {
