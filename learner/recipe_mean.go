@@ -17,6 +17,7 @@ func meanRecipe() recipeKind {
 		check: func(c *checker, key string, t *Task, _ *Recipe) {
 			c.check(t.Loss == "squared" || t.HasProbabilities(), key+".kind", "is \"mean\", which needs the squared loss, or one that gives classes probabilities; \"gradient\" takes any")
 			c.check(t.Loss == "squared" || t.Constant > 0, key+".kind", "is \"mean\", which counts the records of a class by the constant, and that is 0; \"gradient\" needs none")
+			c.check(t.Loss == "squared" || t.featureCount() > 0, key+".kind", "is \"mean\", which tells classes by columns, and there are none; \"gradient\" needs none")
 			c.squares(key+".kind", t)
 			c.check(!t.Classifies() || t.Width() > maxSquared || t.discriminant().Dimension(t.Width()) <= mostSummed, key+".kind",
 				"is \"mean\", which makes %d numbers of so many columns and classes, %d at most; \"gradient\" takes more", t.discriminant().Dimension(t.Width()), mostSummed)

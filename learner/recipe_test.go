@@ -342,6 +342,8 @@ func TestStartRecipe(t *testing.T) {
 		task.Constant = 0.5
 		return task
 	}
+	onlyKey := wide("logistic", 0)
+	onlyKey.Features = []Feature{{Name: "key", Kind: "key", Buckets: 3}}
 	for _, c := range []struct {
 		task           *Task
 		nodes, records int
@@ -356,6 +358,7 @@ func TestStartRecipe(t *testing.T) {
 		{wide("multinomial", 2), 10, 29, "gradient"}, // a count has noise, however few the columns
 		{wide("multinomial", 2), 10, 30, "mean"},
 		{plainTask("logistic", 2), 100, 100, "gradient"}, // no constant
+		{onlyKey, 100, 100, "gradient"},                  // nothing to tell classes by
 	} {
 		if got := c.task.StartRecipe(Expected{Nodes: c.nodes, Records: float64(c.records)}); got != c.want {
 			t.Errorf("%s of %d coordinates, %d nodes with %d records: %s, want %s", c.task.Loss, c.task.Width(), c.nodes, c.records, got, c.want)
