@@ -25,7 +25,7 @@ func Kinds() []string { return []string{Number, Set, Key, Time, Text, Vector, Le
 // judgement is the kind of a column, with what its owner should know about it.
 type judgement struct {
 	kind string
-	log  bool // a number whose logarithm is more useful
+	log  bool // a number whose logarithm looks more useful
 	long bool // a text of sentences
 	// why is the reason to leave a column out; doubt is a reason to look at it again.
 	why, doubt string

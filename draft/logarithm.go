@@ -12,13 +12,14 @@ import (
 
 // logarithm says that the target's logarithm is learned, since a model of it errs so much less.
 func (u *use) logarithm(target *learner.Target, gain float64) string {
-	switch {
-	case !u.target || !target.Log:
+	if !u.target || !target.Log {
 		return ""
-	case target.Min == 0:
-		return fmt.Sprintf("its logarithm is learned, see docs/tasks.md: a line of the other columns that is drawn for that errs %s less. Take a min above 0 if everybody knows one", percent(gain))
 	}
-	return fmt.Sprintf("its logarithm is learned, see docs/tasks.md: a line of the other columns that is drawn for that errs %s less", percent(gain))
+	text := fmt.Sprintf("its logarithm is learned, see docs/tasks.md: a line of the other columns that is drawn for that errs %s less", percent(gain))
+	if target.Min == 0 {
+		text += ". Take a min above 0 if everybody knows one"
+	}
+	return text
 }
 
 // scale is the target as a number, or by its logarithm if a linear model of the other columns then

@@ -121,6 +121,17 @@ func recipeNames() []string {
 // Dimension is the length of what a device adds.
 func (s *Summing) Dimension() int { return s.dimension() }
 
+// added is what the records that are not deleted add up to.
+func (s *Summing) added(train []Record, add func(sum []float64, r *Record)) []float64 {
+	sum := make([]float64, s.Dimension())
+	for i := range train {
+		if train[i].X != nil {
+			add(sum, &train[i])
+		}
+	}
+	return sum
+}
+
 // Distance bounds how far, in l2 norm, replacing one record moves what a device adds,
 // given the public values. It is for [privacy.Mechanism.Bounded].
 func (s *Summing) Distance() float64 { return s.distance() * (1 + sumRounding) }

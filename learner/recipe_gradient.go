@@ -40,14 +40,11 @@ func (s *gradientSumming) clip() float64 {
 func (s *gradientSumming) distance() float64 { return 2 * s.clip() }
 
 func (s *gradientSumming) vector(train []Record, at []float64) []float64 {
-	sum, one := make([]float64, s.dimension()), make([]float64, s.dimension())
-	for _, r := range train {
-		if r.X != nil {
-			clippedGradient(one, s.task.loss(), at, r.X, r.Y, s.clip())
-			floats.Add(sum, one)
-		}
-	}
-	return sum
+	one := make([]float64, s.dimension())
+	return s.added(train, func(sum []float64, r *Record) {
+		clippedGradient(one, s.task.loss(), at, r.X, r.Y, s.clip())
+		floats.Add(sum, one)
+	})
 }
 
 func (s *gradientSumming) learn(known *Known, o *Opened, _ []float64, _ int) error {

@@ -46,13 +46,11 @@ func (s *itemsSumming) distance() float64 {
 // vector leaves out records whose key is not in the catalogue. That depends on the
 // record alone, so the distance still holds.
 func (s *itemsSumming) vector(train []Record, _ []float64) []float64 {
-	sum := make([]float64, s.dimension())
-	for _, r := range train {
-		if key, ok := s.catalogue.At(r.Key); ok && r.X != nil {
+	return s.added(train, func(sum []float64, r *Record) {
+		if key, ok := s.catalogue.At(r.Key); ok {
 			s.votes.Add(sum, key, r.Y)
 		}
-	}
-	return sum
+	})
 }
 
 func (s *itemsSumming) learn(known *Known, o *Opened, own []float64, _ int) (err error) {

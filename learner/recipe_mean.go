@@ -64,13 +64,7 @@ func (s *meanSumming) distance() float64 {
 }
 
 func (s *meanSumming) vector(train []Record, _ []float64) []float64 {
-	sum := make([]float64, s.dimension())
-	for _, r := range train {
-		if r.X != nil {
-			s.regression.Add(sum, r.X, r.Y)
-		}
-	}
-	return sum
+	return s.added(train, func(sum []float64, r *Record) { s.regression.Add(sum, r.X, r.Y) })
 }
 
 func (s *meanSumming) learn(known *Known, o *Opened, own []float64, _ int) (err error) {
@@ -105,13 +99,7 @@ func (s *classSumming) distance() float64 {
 }
 
 func (s *classSumming) vector(train []Record, _ []float64) []float64 {
-	sum := make([]float64, s.dimension())
-	for _, r := range train {
-		if r.X != nil {
-			s.discriminant.Add(sum, r.X, classOf(r.Y))
-		}
-	}
-	return sum
+	return s.added(train, func(sum []float64, r *Record) { s.discriminant.Add(sum, r.X, classOf(r.Y)) })
 }
 
 func (s *classSumming) learn(known *Known, o *Opened, own []float64, slots int) error {

@@ -345,23 +345,23 @@ func TestStartRecipe(t *testing.T) {
 	onlyKey := wide("logistic", 0)
 	onlyKey.Features = []Feature{{Name: "key", Kind: "key", Buckets: 3}}
 	for _, c := range []struct {
-		task           *Task
-		nodes, records int
-		want           string
+		task    *Task
+		records float64
+		want    string
 	}{
-		{wide("squared", 40), 2, 2, "mean"},
-		{wide("huber", 2), 100, 100, "gradient"},
-		{wide("hinge", 2), 100, 100, "gradient"},
-		{wide("logistic", 30), 0, 0, "mean"}, // 31 coordinates with the constant
-		{wide("logistic", 31), 0, 0, "gradient"},
-		{wide("logistic", 31), 100, 200, "mean"},
-		{wide("multinomial", 2), 10, 29, "gradient"}, // a count has noise, however few the columns
-		{wide("multinomial", 2), 10, 30, "mean"},
-		{plainTask("logistic", 2), 100, 100, "gradient"}, // no constant
-		{onlyKey, 100, 100, "gradient"},                  // nothing to tell classes by
+		{wide("squared", 40), 4, "mean"},
+		{wide("huber", 2), 10_000, "gradient"},
+		{wide("hinge", 2), 10_000, "gradient"},
+		{wide("logistic", 30), 10_000, "mean"}, // 31 coordinates with the constant
+		{wide("logistic", 31), 10_000, "gradient"},
+		{wide("logistic", 31), 20_000, "mean"},
+		{wide("multinomial", 2), 290, "gradient"}, // a count has noise, however few the columns
+		{wide("multinomial", 2), 300, "mean"},
+		{plainTask("logistic", 2), 10_000, "gradient"}, // no constant
+		{onlyKey, 10_000, "gradient"},                  // nothing to tell classes by
 	} {
-		if got := c.task.StartRecipe(Expected{Nodes: c.nodes, Records: float64(c.records)}); got != c.want {
-			t.Errorf("%s of %d coordinates, %d nodes with %d records: %s, want %s", c.task.Loss, c.task.Width(), c.nodes, c.records, got, c.want)
+		if got := c.task.StartRecipe(c.records); got != c.want {
+			t.Errorf("%s of %d coordinates, %v records: %s, want %s", c.task.Loss, c.task.Width(), c.records, got, c.want)
 		}
 	}
 }

@@ -114,8 +114,7 @@ func (t *Task) unit() float64 {
 	if t.Classifies() || !(t.Target.Min < t.Target.Max) {
 		return 1
 	}
-	below, above := t.Target.reach()
-	return max(above, below)
+	return t.labelBound()
 }
 
 // kinds fills in the loss, which follows from the target, and the learner.
@@ -268,15 +267,18 @@ func (u *filler) usualRecipe() string {
 	if u.numbers() && u.key() != nil {
 		return "items"
 	}
-	return u.StartRecipe(u.expected)
+	return u.StartRecipe(float64(u.expected.Nodes) * u.expected.Records)
 }
 
-// StartRecipe is the kind of recipe that says best where personal models start: "mean" of
-// numbers, and of classes if there are enough records for the products of coordinates with each
-// other and with classes; else "gradient".
-func (t *Task) StartRecipe(e Expected) string {
-	const each = 10 // records for a product: of made-up classes, gradients were better with fewer
-	if e = e.known(); t.Loss != "squared" && float64(each*t.Width()*max(t.Width(), t.classes(), each)) > float64(e.Nodes)*e.Records {
+// StartRecipe is the kind of recipe that says best where personal models start, from so many
+// records of all nodes: "mean" of numbers, and of classes if there are enough records for the
+// products of coordinates with each other and with classes; else "gradient".
+func (t *Task) StartRecipe(records float64) string {
+	const (
+		each   = 10 // records for a product: of made-up classes, gradients were better with fewer
+		fewest = 10 // products of a coordinate: a class's number of records has noise, however few there are
+	)
+	if t.Loss != "squared" && float64(each*t.Width()*max(t.Width(), t.classes(), fewest)) > records {
 		return "gradient"
 	}
 	var c checker

@@ -24,7 +24,7 @@ func (d *Dataset) recipes() []learner.Recipe {
 		}
 		return own
 	}
-	kinds := []string{"items", t.StartRecipe(d.expected())}
+	kinds := []string{"items", t.StartRecipe(d.trainSize())}
 	if t.Graph.Rule != "random" && t.Map.Kind == "" {
 		kinds = slices.Insert(kinds, 1, "moments")
 	}
@@ -37,13 +37,12 @@ func (d *Dataset) recipes() []learner.Recipe {
 	return nil // there is no such task: the last one suits it
 }
 
-// expected are the data set's own numbers of nodes and of records of each.
-func (d *Dataset) expected() learner.Expected {
-	e := learner.Expected{Nodes: len(d.People)}
+// trainSize is how many records all learn from.
+func (d *Dataset) trainSize() (records float64) {
 	for i := range d.People {
-		e.Records += float64(d.People[i].TrainSize()) / float64(len(d.People))
+		records += float64(d.People[i].TrainSize())
 	}
-	return e
+	return records
 }
 
 // mostSquared is how many coordinates a record may have for a rehearsal of broadcasts to sum

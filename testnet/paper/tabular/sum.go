@@ -14,12 +14,12 @@ import (
 // those that they would have had as newcomers, who added nothing.
 func (s setting) sum(nodes []node, seed uint64) (outcome, error) {
 	records := make([][]learner.Record, len(nodes))
-	expected := learner.Expected{Nodes: len(nodes)}
+	var all float64
 	for i := range nodes {
 		records[i] = nodes[i].train
-		expected.Records += float64(len(records[i])) / float64(len(nodes))
+		all += float64(len(records[i]))
 	}
-	recipe := learner.Recipe{Kind: s.task.StartRecipe(expected), Share: 1}
+	recipe := learner.Recipe{Kind: s.task.StartRecipe(all), Share: 1}
 	summed, err := testnet.PrivateSum{Task: s.task, Recipes: []learner.Recipe{recipe}, Budget: s.budget, Seed: seed}.Learn(records)
 	if err != nil {
 		return outcome{}, err
