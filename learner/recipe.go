@@ -48,13 +48,45 @@ type summing interface {
 	dimension() int
 	// distance bounds how far, in l2, replacing one record moves that vector.
 	distance() float64
-	// vector is the vector of a device with these training records, in order, at a
-	// public model.
+	// rounds is how many sums it makes, and walk leads through them.
+	rounds() int
+	walk() Walk
+	// vector is the vector of a device with these training records, in order, at what
+	// the round's walk has.
 	vector(train []Record, at []float64) []float64
 	// learn adds to known what the opened sum says. The device's own vector, own, made
 	// from slots record slots, is taken out first; it is nil if the device added
-	// nothing.
+	// nothing, and of no use after several rounds.
 	learn(known *Known, o *Opened, own []float64, slots int) error
+}
+
+// Walk leads through the sums of a recipe, each of which is made at public values that the one
+// before led to. It is not safe for concurrent use.
+type Walk interface {
+	// At has the public values of this round, nil if it has none. The caller must not
+	// change them.
+	At() []float64
+	// Take reads the opened sum of a round: with noise of this standard deviation in each
+	// coordinate, and of so many record slots.
+	Take(sum []float64, sd float64, slots int) error
+	// Model is where the walk has led to.
+	Model() []float64
+}
+
+// oneSum is the part of a recipe that makes one sum, which its walk leads to.
+type oneSum struct{}
+
+func (oneSum) rounds() int { return 1 }
+func (oneSum) walk() Walk  { return new(standing) }
+
+type standing struct{ sum []float64 }
+
+func (*standing) At() []float64      { return nil }
+func (w *standing) Model() []float64 { return w.sum }
+
+func (w *standing) Take(sum []float64, _ float64, _ int) error {
+	w.sum = sum
+	return nil
 }
 
 // Summing is a recipe of a task, ready to make contributions and to read sums. It never
@@ -146,41 +178,28 @@ const (
 	sumRounding = 1e-5
 )
 
-// Rounds is how many sums the recipe makes, each at the public model that resulted from
-// the one before.
-func (s *Summing) Rounds() int {
-	if s.recipe.Kind != "gradient" {
-		return 1
-	}
-	if s.recipe.Rounds > 0 {
-		return s.recipe.Rounds
-	}
-	return usualRounds
-}
+// Rounds is how many sums the recipe makes, one after the other; they share its budget.
+func (s *Summing) Rounds() int { return s.rounds() }
+
+// Walk returns what leads through these sums, at its start.
+func (s *Summing) Walk() Walk { return s.walk() }
 
 // Contribution returns what a device with these records adds. It is a function of the
-// training records, without held-out ones and without those beyond 2^17, and of the
-// public model of the round, which is nil for recipes of one round. A deleted record
-// has no X and keeps its slot. The vector is private: only noise calibrated to Distance
-// may make a sum of it public. The number of slots is public.
+// training records, without held-out ones and without those beyond 2^17, and of what
+// the walk has at this round. A deleted record has no X and keeps its slot. The vector is
+// private: only noise calibrated to Distance may make a sum of it public. The number of slots
+// is public.
 func (s *Summing) Contribution(records []Record, at []float64) Contribution {
 	train := trainingRecords(records)
 	train = train[:min(len(train), maxSumRecords)]
 	return Contribution{Vector: s.vector(train, at), Slots: len(train)}
 }
 
-// Descent returns the walk of the kind "gradient", at its start.
-func (s *Summing) Descent() *population.Descent {
-	t := s.task
-	norm := t.FeatureNorm()
-	return population.NewDescent(t.Dimension(), longStep/t.loss().smoothness(norm))
-}
-
 // Opened is an opened sum. All its content is public.
 type Opened struct {
 	*Summing
-	// Sum is the sum of the contributors' vectors, with noise; for the kind "gradient"
-	// it is the model that the last round led to.
+	// Sum is what the recipe's walk led to: of one round the sum of the contributors'
+	// vectors, with noise; of several a model.
 	Sum []float64
 	SD  float64 // of the noise in each coordinate; 0: no noise
 	// Slots is the number of record slots of each contributor.
@@ -216,13 +235,19 @@ func (p *Population) Newcomer() *Known { return &p.known }
 
 // Contributor is the population as a contributor sees it; own has one contribution for
 // each opened sum, in order. What the device added is taken out, so that its fit does
-// not count its own records twice. For the kind "gradient" nothing is taken out: no
-// round's gradients can be separated from the model that later ones led to.
+// not count its own records twice. Of a recipe of several rounds nothing is taken out: what a
+// device added to one cannot be separated from what later ones led to.
 func (p *Population) Contributor(own ...Contribution) (*Known, error) {
 	if len(own) != len(p.opened) {
 		return nil, fmt.Errorf("learner: %d contributions to %d sums", len(own), len(p.opened))
 	}
 	return p.without(func(i int) Contribution { return own[i] })
+}
+
+// Shared reports whether contributors know no more than newcomers do, as nothing that a device
+// added can be taken out.
+func (p *Population) Shared() bool {
+	return !slices.ContainsFunc(p.opened, func(o Opened) bool { return o.rounds() == 1 })
 }
 
 func (p *Population) without(own func(i int) Contribution) (*Known, error) {

@@ -1,6 +1,12 @@
 package learner
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"cmp"
+
+	"gonum.org/v1/gonum/floats"
+
+	"p2pnode/learner/population"
+)
 
 // gradientRecipe is recipe D: rounds of clipped gradients at a public model.
 func gradientRecipe() recipeKind {
@@ -28,6 +34,12 @@ const (
 type gradientSumming struct{ *Summing }
 
 func (s *gradientSumming) dimension() int { return s.task.Dimension() }
+
+func (s *gradientSumming) rounds() int { return cmp.Or(s.recipe.Rounds, usualRounds) }
+
+func (s *gradientSumming) walk() Walk {
+	return population.NewDescent(s.task.Dimension(), longStep/s.task.loss().smoothness(s.task.FeatureNorm()))
+}
 
 // clip is a share of the longest gradient that a record can have at the model zero.
 func (s *gradientSumming) clip() float64 {

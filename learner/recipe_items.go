@@ -19,7 +19,7 @@ func itemsRecipe() recipeKind {
 			c.atLeastZero(key+".spread", r.Spread)
 			c.atLeastZero(key+".noise", r.Noise)
 		},
-		make: func(s *Summing) summing { return &itemsSumming{s, s.task.votes(s.recipe)} },
+		make: func(s *Summing) summing { return &itemsSumming{Summing: s, votes: s.task.votes(s.recipe)} },
 	}
 }
 
@@ -34,6 +34,7 @@ func (t *Task) votes(r Recipe) population.Votes {
 
 type itemsSumming struct {
 	*Summing
+	oneSum
 	votes population.Votes
 }
 

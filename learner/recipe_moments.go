@@ -19,7 +19,7 @@ func momentsRecipe() recipeKind {
 			c.check(t.Loss == "logistic", key+".kind", "is \"moments\", which is made for labels +1 and -1: it needs the logistic loss")
 			c.squares(key+".kind", t)
 		},
-		make: func(s *Summing) summing { return &momentsSumming{s, s.task.moments()} },
+		make: func(s *Summing) summing { return &momentsSumming{Summing: s, moments: s.task.moments()} },
 	}
 }
 
@@ -48,6 +48,7 @@ func (t *Task) moments() population.Moments {
 
 type momentsSumming struct {
 	*Summing
+	oneSum
 	moments population.Moments
 }
 

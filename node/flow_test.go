@@ -369,21 +369,15 @@ func (s *speaker) contribute(epoch uint64) {
 	}
 }
 
-// learn lets the node hear what the next private sum of each recipe told, and asks it all
-// that its owner can.
+// learn lets the node hear what the private sums of each recipe's next epoch told, and asks it
+// all that its owner can.
 func (s *speaker) learn(at int) {
 	s.Helper()
 	if at < len(s.told) {
 		for _, w := range s.Node.sums.walks {
-			sum, err := s.Node.sums.next(w)
-			if err != nil || sum == nil {
-				s.Fatalf("no sum to come: %v", err)
+			for range s.Node.sums.plan.Recipe(w.recipe).Rounds() {
+				s.hear(w, s.told[at])
 			}
-			result := &sums.Result{Entries: 50, Records: 1500, Values: make([]float32, sum.Dimension)}
-			for j := range result.Values {
-				result.Values[j] = float32(s.told[at] * float64(j+1))
-			}
-			s.Node.sums.take(w, sum, &summing.Outcome{Result: &sums.Published{Result: result, Opening: &sums.Opening{}}, List: &sums.List{Entries: []sums.Listed{{Records: 1500}}}, Listed: s.listed})
 		}
 		s.fits.outdated()
 	}
@@ -395,6 +389,26 @@ func (s *speaker) learn(at int) {
 		s.Fatal("the personal model does not know the population: the test is idle")
 	}
 	if _, err := s.Predict(s.Context(), map[string]string{"a": "0.5", "b": "-0.5"}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// hear lets the node hear what the next private sum of a recipe told.
+func (s *speaker) hear(w *walk, told float64) {
+	s.Helper()
+	sum, err := s.Node.sums.next(w)
+	if err != nil || sum == nil {
+		s.Fatalf("no sum to come: %v", err)
+	}
+	result := &sums.Result{Entries: 50, Records: 1500, Values: make([]float32, sum.Dimension)}
+	for j := range result.Values {
+		result.Values[j] = float32(told * float64(j+1))
+	}
+	outcome := &summing.Outcome{
+		Result: &sums.Published{Result: result, Opening: &sums.Opening{}},
+		List:   &sums.List{Entries: []sums.Listed{{Records: 1500}}}, Listed: s.listed,
+	}
+	if err := s.Node.sums.take(w, sum, outcome); err != nil {
 		s.Fatal(err)
 	}
 }

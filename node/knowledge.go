@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/learner"
-	"p2pnode/learner/population"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/summing"
@@ -27,7 +26,7 @@ type walk struct {
 	recipe  int
 	epoch   uint64 // of the next sum; after the last epoch there is none
 	round   uint64
-	descent *population.Descent // for a recipe with rounds, in this epoch
+	through learner.Walk // the sums of this epoch
 	opened  []opened
 	results []api.Sum // of every round that has ended
 }
@@ -88,7 +87,7 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
 	}
 	for i := range p.Recipes() {
-		w := &walk{recipe: i, epoch: 1, round: 1}
+		w := &walk{recipe: i, epoch: 1, round: 1, through: p.Recipe(i).Walk()}
 		k.walks = append(k.walks, w)
 		for {
 			s, err := k.next(w)
@@ -103,7 +102,9 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 			if o == nil {
 				break
 			}
-			k.take(w, s, o)
+			if err := k.take(w, s, o); err != nil {
+				return k, err
+			}
 		}
 	}
 	return k, nil
@@ -130,29 +131,22 @@ func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
 	return k.plan.Sum(w.recipe, w.epoch, w.round)
 }
 
-// at returns the public model at which the vectors of the next sum are computed; nil for
-// a recipe with one round.
+// at returns the public values at which the vectors of the next sum are computed.
 func (k *knowledge) at(w *walk) []float64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if w.descent == nil && k.plan.Recipe(w.recipe).Rounds() > 1 {
-		w.descent = k.plan.Recipe(w.recipe).Descent()
-	}
-	if w.descent == nil {
-		return nil
-	}
-	return w.descent.At()
+	return w.through.At()
 }
 
 // take continues a walk with the outcome of a sum.
-func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
-	_ = k.at(w)
+func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	recipe := k.plan.Recipe(w.recipe)
 	if o.Result == nil { // the sum is dead, and with it the other rounds of its epoch
 		w.results = append(w.results, k.plan.DescribeDead(s, w.recipe))
-		w.epoch, w.round, w.descent = w.epoch+1, 1, nil
-		return
+		w.epoch, w.round, w.through = w.epoch+1, 1, recipe.Walk()
+		return nil
 	}
 	told := opened{sum: storage.SumID(s.ID), epoch: s.Epoch, sd: s.Noise(), records: int(o.Result.Result.Records), listed: o.Listed}
 	for _, v := range o.Result.Result.Values {
@@ -167,14 +161,15 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) {
 	}
 	w.results = append(w.results, result)
 	w.round++
-	if w.descent != nil {
-		w.descent.Take(told.values, told.records)
-		told.values = w.descent.Model()
+	if err := w.through.Take(told.values, told.sd, told.records); err != nil {
+		return err
 	}
-	if w.round > uint64(k.plan.Recipe(w.recipe).Rounds()) {
+	told.values = w.through.Model()
+	if w.round > uint64(recipe.Rounds()) {
 		w.opened = append(w.opened, told)
-		w.epoch, w.round, w.descent = w.epoch+1, 1, nil
+		w.epoch, w.round, w.through = w.epoch+1, 1, recipe.Walk()
 	}
+	return nil
 }
 
 // telling returns the epochs that together tell most. Each adds its records, and as much
@@ -197,7 +192,7 @@ func telling(all []opened) []opened {
 // added combines opened sums of a recipe: sums and their noise add up; of models to which
 // rounds led it takes the mean over all records.
 func added(r *learner.Summing, epochs []opened) learner.Opened {
-	all := learner.Opened{Summing: r, Sum: make([]float64, r.Dimension())}
+	all := learner.Opened{Summing: r, Sum: make([]float64, len(epochs[0].values))}
 	records := 0
 	for _, o := range epochs {
 		records += o.records

@@ -80,7 +80,9 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 		if err != nil {
 			return err
 		}
-		n.sums.take(w, s, &o)
+		if err := n.sums.take(w, s, &o); err != nil {
+			return err
+		}
 		if o.Result == nil {
 			n.diary.Tell(api.Event{
 				Kind: api.EventWarning, Text: "a private sum ended without a result: the committee erased its keys before it had one; what was paid for it stays spent",

@@ -39,7 +39,7 @@ func TestRealNodesLearnTogether(t *testing.T) {
 			t.Errorf("%s: %d of %d copies delivered", m, trial.Delivered, trial.Expected)
 		}
 		if m == Private {
-			if len(trial.Newcomers) != 6 || trial.Messages != 1 {
+			if len(trial.Newcomers) != 6 || trial.Messages != 2 {
 				t.Errorf("%v contributions each, %d newcomers", trial.Messages, len(trial.Newcomers))
 			}
 			continue

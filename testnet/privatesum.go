@@ -73,7 +73,11 @@ func (p PrivateSum) LearnMany(contributors int, of func(i int) []learner.Record,
 			return nil, err
 		}
 		own := make([]learner.Contribution, contributors)
-		opened = append(opened, a.open(of, own, kept))
+		read, err := a.open(of, own, kept)
+		if err != nil {
+			return nil, err
+		}
+		opened = append(opened, read)
 		out.own[i] = own[:kept]
 		for range s.Rounds() {
 			out.Dimensions = append(out.Dimensions, s.Dimension())
@@ -86,22 +90,19 @@ func (p PrivateSum) LearnMany(contributors int, of func(i int) []learner.Record,
 
 // open makes the sums of a recipe, round by round, and keeps in own what was added: of the
 // first kept contributors the vectors, of all the numbers of slots.
-func (a *adder) open(of func(i int) []learner.Record, own []learner.Contribution, kept int) learner.Opened {
-	opened := learner.Opened{Summing: a.Summing, SD: a.sd}
-	if a.Rounds() == 1 {
-		opened.Sum = a.round(of, nil, own, kept)
-	} else {
-		walk := a.Descent()
-		for range a.Rounds() {
-			sum := a.round(of, walk.At(), own, kept)
-			walk.Take(sum, slots(own))
+func (a *adder) open(of func(i int) []learner.Record, own []learner.Contribution, kept int) (learner.Opened, error) {
+	walk := a.Walk()
+	for range a.Rounds() {
+		sum := a.round(of, walk.At(), own, kept)
+		if err := walk.Take(sum, a.sd, slots(own)); err != nil {
+			return learner.Opened{}, err
 		}
-		opened.Sum = walk.Model()
 	}
+	opened := learner.Opened{Summing: a.Summing, SD: a.sd, Sum: walk.Model()}
 	for i := range own {
 		opened.Slots = append(opened.Slots, own[i].Slots)
 	}
-	return opened
+	return opened, nil
 }
 
 // adder adds up the vectors of a round, and noise.

@@ -324,12 +324,14 @@ func TestStoppedSum(t *testing.T) {
 	}
 }
 
-// Whoever contributed to sums of gradients knows what newcomers know, and is measured once.
-func TestNewcomersOfGradients(t *testing.T) {
+// Whoever contributed to sums of several rounds knows what newcomers know, and is measured once.
+func TestNewcomersOfRounds(t *testing.T) {
 	c := broadcasting(t, lines(10, 10, true), 0)
-	d, err := c.Source(5)
+	numbers, err := c.Source(5)
 	require.NoError(t, err)
-	for kind, same := range map[string]bool{"gradient": true, "mean": false} {
+	classes, err := Linear(5, 60)
+	require.NoError(t, err)
+	for kind, d := range map[string]*Dataset{"gradient": numbers, "mean": numbers, "moments": classes} {
 		task := *d.Task
 		task.Sums.Recipes = []learner.Recipe{{Kind: kind, Share: 1}}
 		summing := *d
@@ -344,7 +346,7 @@ func TestNewcomersOfGradients(t *testing.T) {
 		require.NoError(t, err)
 		want, err := newcomersErrors(t.Context(), &summing, summed.Population.Newcomer())
 		require.NoError(t, err)
-		if !slices.Equal(got.Newcomers, want) || slices.Equal(got.Newcomers, got.Errors) != same {
+		if !slices.Equal(got.Newcomers, want) || slices.Equal(got.Newcomers, got.Errors) != (kind != "moments") {
 			t.Errorf("%s: newcomers err %v, want %v; contributors %v", kind, got.Newcomers, want, got.Errors)
 		}
 	}

@@ -172,9 +172,8 @@ func (c *Config) draw(ctx context.Context, d *Dataset, seed uint64, m Method) (*
 		if err := t.sent(d, summed.Dimensions); err != nil {
 			return nil, err
 		}
-		// Nothing of one's own is taken out of a gradient, so all know as much as newcomers do.
 		t.Newcomers = t.Errors
-		if slices.ContainsFunc(sum.Recipes, func(r learner.Recipe) bool { return r.Kind != "gradient" }) {
+		if !summed.Population.Shared() {
 			t.Newcomers, err = newcomersErrors(ctx, d, summed.Population.Newcomer())
 		}
 		if err != nil {

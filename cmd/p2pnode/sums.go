@@ -215,6 +215,9 @@ func recipeText(s api.Sum) string {
 	case "items":
 		return "what people think of each thing, and how many know it"
 	case "mean":
+		if s.Rounds > 1 {
+			return "where features lie and how far they spread; then one model of all records, where personal models start"
+		}
 		return "one model of all records, where personal models start"
 	case "moments":
 		return "in which directions the models of people differ"

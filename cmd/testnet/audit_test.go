@@ -63,7 +63,7 @@ func TestAuditOfPrivateSums(t *testing.T) {
 		Findings []struct{ Recipe string }
 		Attempts []audit.Attempt
 	}
-	if err := json.Unmarshal([]byte(stdout), &out); err != nil || len(out.Findings) != 4 || out.Findings[1].Recipe != "mean" || len(out.Attempts) != 7 {
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || len(out.Findings) != 5 || out.Findings[2].Recipe != "mean of classes" || len(out.Attempts) != 7 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	r := auditReport{attempts: []audit.Attempt{{Attack: "looks", Found: "numbers", Holds: true}, {Attack: "steals"}}}

@@ -29,8 +29,8 @@ func (d *Descent) At() []float64 {
 // Take takes the step of a round, from the opened sum of the gradients of this many
 // records at At. A sum that points against the last step shows that this step was too
 // long: then steps are halved and the momentum is set to zero (O'Donoghue, Candes
-// 2015).
-func (d *Descent) Take(sum []float64, records int) {
+// 2015). The noise does not matter.
+func (d *Descent) Take(sum []float64, _ float64, records int) error {
 	next := d.At()
 	last := floats.SubTo(make([]float64, len(next)), d.model, d.earlier)
 	if floats.Dot(sum, last) > 0 {
@@ -41,6 +41,7 @@ func (d *Descent) Take(sum []float64, records int) {
 	}
 	floats.AddScaled(next, -d.step/float64(max(1, records)), sum)
 	d.earlier, d.model = d.model, next
+	return nil
 }
 
 // Model is the point that the walk has reached.

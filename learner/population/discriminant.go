@@ -12,8 +12,8 @@ import (
 // Discriminant is the recipe "mean" for classes: one linear discriminant analysis of all
 // records of all people (Fisher 1936; Hastie, Tibshirani, Friedman 2009, section 4.3). It
 // gives the log odds of classes whose features are normal, each class with means of its own
-// and all with one covariance, and needs nothing but sums that devices add up at once, where
-// a descent needs a sum for each step. Personal models start there.
+// and all with one covariance, and needs nothing but sums of products, where a descent needs a sum
+// for each step. Personal models start there. See [DiscriminantWalk].
 //
 // A record adds (Scale x x', x y'). The first part is a triangle like that of [Regression]; y
 // has 1 - 1/Classes at the record's class and -1/Classes at the others, so that it is
@@ -50,22 +50,14 @@ func (d Discriminant) Add(dst, x []float64, class int) {
 // directions in which noise made the covariance negative count as empty, so that the ridge
 // keeps the weights small there.
 func (d Discriminant) Learn(p int, sum []float64, sd float64, slots int) ([]float64, error) {
-	folded := p * (p + 1) / 2
 	if len(sum) != d.Dimension(p) || slots < 1 {
 		return nil, errors.New("population: the sum of a discriminant has the wrong length, or nobody in it")
 	}
-	second, last := symmetric(p, sum[:folded], 1/d.Scale), p-1
-	n := d.live(second.At(last, last), sd/d.Scale, float64(slots))
-	mean := make([]float64, last) // of all records' features
-	for i := range mean {
-		mean[i] = second.At(i, last) / d.Constant / n
-	}
-	within := mat.NewSymDense(last, nil)
-	within.CopySym(second)
-	within.SymRankOne(within, -n, mat.NewVecDense(last, mean))
+	all := d.moments(p, sum, sd, slots)
+	n, mean, within := all.records, all.mean, all.around
 
 	// The indicators add up to zero over the classes, and so does what is no noise.
-	blocks, common, each := slices.Clone(sum[folded:]), make([]float64, p), 1/float64(d.Classes)
+	last, blocks, common, each := p-1, slices.Clone(sum[p*(p+1)/2:]), make([]float64, p), 1/float64(d.Classes)
 	for k := range d.Classes {
 		floats.AddScaled(common, each, blocks[k*p:][:p])
 	}
@@ -85,14 +77,8 @@ func (d Discriminant) Learn(p int, sum []float64, sd float64, slots int) ([]floa
 	return d.weights(within, off, mean, sizes, n, sd/d.Scale)
 }
 
-// live is how many of the record slots hold a record, of which the constants' squares add up to so
-// much, with noise: all, unless the sum shows that many are empty.
-func (d Discriminant) live(squares, sd, slots float64) float64 {
-	square := d.Constant * d.Constant
-	if live := squares / square; live < slots-3*sd/square {
-		return max(1, live)
-	}
-	return slots
+func (d Discriminant) moments(p int, sum []float64, sd float64, slots int) moments {
+	return momentsOf(p, symmetric(p, sum[:p*(p+1)/2], 1/d.Scale), d.Constant, sd/d.Scale, slots)
 }
 
 // weights are those of the classes' scores: log size + (x - mean)' S off - off' S off / 2, with S
@@ -133,3 +119,42 @@ func signal(sum []float64, sd float64) float64 {
 	}
 	return max(0, 1-float64(len(sum))*sd*sd/square)
 }
+
+// DiscriminantWalk leads through the two sums of a [Discriminant]. It makes one walk, and is not safe
+// for concurrent use.
+type DiscriminantWalk struct {
+	discriminant Discriminant
+	coordinates  int
+	scales       []float64 // nil before the first sum
+	model        []float64
+}
+
+// NewDiscriminantWalk starts a walk for records of so many coordinates, the constant among them.
+func NewDiscriminantWalk(d Discriminant, coordinates int) *DiscriminantWalk {
+	return &DiscriminantWalk{discriminant: d, coordinates: coordinates, model: make([]float64, d.Classes*coordinates)}
+}
+
+// At has the scales of this round for [Scaled], nil in the first one.
+func (w *DiscriminantWalk) At() []float64 { return w.scales }
+
+// Take reads the opened sum of a round, of so many record slots at At.
+func (w *DiscriminantWalk) Take(sum []float64, sd float64, slots int) error {
+	slots = max(1, slots)
+	if w.scales == nil {
+		d := w.discriminant
+		w.scales = d.moments(w.coordinates, sum, sd, slots).scales(sd / d.Scale)
+		return nil
+	}
+	model, err := w.discriminant.Learn(w.coordinates, sum, sd, slots)
+	if err != nil {
+		return err
+	}
+	for own := range slices.Chunk(model, w.coordinates) {
+		unscale(own, w.scales, w.discriminant.Constant)
+	}
+	w.model = model
+	return nil
+}
+
+// Model is that of [Discriminant.Learn] for records as they are; zeros before the last round.
+func (w *DiscriminantWalk) Model() []float64 { return w.model }

@@ -146,3 +146,53 @@ func (r Regression) products(p int, sums []float64, sd float64) []float64 {
 	}
 	return total
 }
+
+// RegressionWalk leads through the two sums of a [Regression]. Labels of the second one are what the
+// model of the first one leaves of them, which mostly lies in the inner bands. It makes one walk,
+// and is not safe for concurrent use.
+type RegressionWalk struct {
+	regression Regression
+	constant   float64
+	at         []float64 // the scales, and then the model of the first round; nil before its sum
+	model      []float64
+}
+
+// NewRegressionWalk starts a walk for records of so many coordinates, of which the last one is the
+// constant unless that is 0.
+func NewRegressionWalk(r Regression, coordinates int, constant float64) *RegressionWalk {
+	return &RegressionWalk{regression: r, constant: constant, model: make([]float64, coordinates)}
+}
+
+// At has the public values of this round for [Regression.AddAt], nil in the first one.
+func (w *RegressionWalk) At() []float64 { return w.at }
+
+// Take reads the opened sum of a round, of so many record slots at At.
+func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
+	r, p := w.regression, len(w.model)
+	model, err := r.Learn(p, sum, sd)
+	if err != nil {
+		return err
+	}
+	if w.at == nil {
+		products := symmetric(p, sum[:p*(p+1)/2], 1/r.Scale)
+		scales := momentsOf(p, products, w.constant, sd/r.Scale, max(1, slots)).scales(sd / r.Scale)
+		w.at = append(scales, model...)
+	} else {
+		unscale(model, w.at[:len(w.at)-p], w.constant)
+		floats.Add(model, w.model)
+	}
+	w.model = model
+	return nil
+}
+
+// Model is where the sums so far lead to, for records as they are.
+func (w *RegressionWalk) Model() []float64 { return w.model }
+
+// AddAt adds a record to the vector of a device, at what a walk has in this round.
+func (r Regression) AddAt(dst, x []float64, y float64, at []float64) {
+	if at != nil {
+		scales, model := at[:len(at)-len(x)], at[len(at)-len(x):]
+		x, y = Scaled(x, scales), y-floats.Dot(x, model)
+	}
+	r.Add(dst, x, y)
+}

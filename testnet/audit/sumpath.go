@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -18,8 +19,11 @@ import (
 // Sums is the learner whose devices add to private sums and release nothing.
 const Sums = "sums"
 
+// ofClasses is the recipe "mean" of two classes.
+const ofClasses = "mean of classes"
+
 // recipes are what a private sum can add up.
-func recipes() []string { return []string{"items", "mean", "moments", "gradient"} }
+func recipes() []string { return []string{"items", "mean", ofClasses, "moments", "gradient"} }
 
 // The size of the audited committee, and how many of its members collude with the
 // auditor.
@@ -74,6 +78,9 @@ func sumTask(recipe string, o Options) *learner.Task {
 		t.Features = []learner.Feature{{Name: "key", Kind: "key", Buckets: max(2, o.Dimension/2)}}
 	case "mean":
 		features = largest(func(p int) int { return p + p*(p+1)/2 }, o.Dimension)
+	case ofClasses:
+		t.Loss, t.Constant, t.Sums.Recipes[0].Kind = "logistic", 0.5, "mean"
+		features = largest(func(p int) int { return 2*(p+1) + (p+1)*(p+2)/2 }, o.Dimension)
 	case "moments":
 		t.Loss = "logistic"
 		features = largest(func(p int) int { return p * (p + 1) / 2 }, o.Dimension)
@@ -138,6 +145,9 @@ func (p *sumPath) games() (all []game) {
 // recipe allows: along one feature, and along all.
 func (p *sumPath) canaries() (all [][2][]learner.Record) {
 	width := p.task.Width()
+	if p.task.Constant > 0 {
+		width-- // records have it beside the canary
+	}
 	for _, direction := range []canary{axisCanary(width), diagonalCanary(width)} {
 		var worlds [2][]learner.Record
 		for b, y := range []float64{-1, 1} {
@@ -153,7 +163,11 @@ func (p *sumPath) device(direction canary, y float64) (records []learner.Record)
 	if p.task.Sums.Recipes[0].Kind == "moments" {
 		records = p.company(direction)
 	}
-	return append(records, learner.Record{Seq: trainingSeq(len(records)), Cohort: cohort, X: direction, Y: y, Key: 1})
+	x := []float64(direction)
+	if p.task.Constant > 0 {
+		x = append(slices.Clone(x), p.task.Constant)
+	}
+	return append(records, learner.Record{Seq: trainingSeq(len(records)), Cohort: cohort, X: x, Y: y, Key: 1})
 }
 
 // company returns nine records, the fewest beside which one more counts for second
@@ -179,7 +193,7 @@ const crowd = 1 << 20
 // returns the log-likelihood ratio of world 1 over world 0.
 func (p *sumPath) score(worlds [2][]learner.Record, b int, random *rand.Rand) (score float64, err error) {
 	noise := privacy.NewSeededNoise(random.Uint64())
-	walk, m := p.recipe.Descent(), p.sum.Mechanism
+	walk, m := p.recipe.Walk(), p.sum.Mechanism
 	variance := float64(p.parts) * math.Pow(m.PartStd(p.of)/m.Unit(), 2)
 	for range p.admitted {
 		var units [2][]int64
@@ -193,8 +207,8 @@ func (p *sumPath) score(worlds [2][]learner.Record, b int, random *rand.Rand) (s
 			score += (zero*zero - one*one) / (2 * variance)
 			released[j] = float64(n) * m.Unit()
 		}
-		if p.recipe.Rounds() > 1 {
-			walk.Take(released, crowd)
+		if err := walk.Take(released, p.sum.Noise(), crowd); err != nil {
+			return 0, err
 		}
 	}
 	return score, nil

@@ -32,7 +32,7 @@ func auditedSums(t *testing.T, o Options) map[string]*sumPath {
 // vectors are what a canary's device adds in either world, to the first sum.
 func (p *sumPath) vectors(worlds [2][]learner.Record) (v [2][]float64) {
 	for b := range v {
-		v[b] = p.recipe.Contribution(worlds[b], p.recipe.Descent().At()).Vector
+		v[b] = p.recipe.Contribution(worlds[b], p.recipe.Walk().At()).Vector
 	}
 	return v
 }
