@@ -209,7 +209,11 @@ func privacyLine(b api.BudgetSummary) string {
 		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore: %s of %s, counts as all; no releases left",
 			b.Epsilon, b.Delta, known(b.AtLeast), what)
 	}
-	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s of %s", b.Epsilon, b.Delta, spent, what)
+	older := ""
+	if b.Waits() {
+		older = "the budget of older records is used up; of the new ones "
+	}
+	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s%s of %s", b.Epsilon, b.Delta, older, spent, what)
 	switch {
 	case b.SumsOnly:
 		return text + ", in private sums"

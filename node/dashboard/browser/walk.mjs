@@ -96,6 +96,28 @@ async function survives(page) {
   away = false;
 }
 
+// waits: when everything was spent and too few new records have come, neither page says that
+// nothing is spent.
+async function waits(page) {
+  const said = { '/v1/status': (s) => Object.assign(s.privacy, { spent: 0, left: 9, records_missing: 1 }),
+    '/v1/budget': (b) => Object.assign(b, { releases_left: 0, records_missing: 1,
+      cohorts: [{ ...b.cohorts[0], spent_share: 1, releases_left: 0 }, { ...b.cohorts[0], cohort: 2, spent_share: 0, releases_left: 9 }] }) };
+  const change = async (route) => {
+    const json = await (await route.fetch()).json();
+    said[new URL(route.request().url()).pathname](json);
+    return route.fulfill({ json });
+  };
+  for (const path of Object.keys(said)) await page.route(`**${path}`, change);
+  await go(page, 'Overview');
+  await page.locator('#tile-privacy', { hasText: 'of older records; new records wait for 1 more' }).waitFor();
+  assert.equal(await page.locator('#tile-privacy .figure').textContent(), '100\u00a0%');
+  await go(page, 'Privacy');
+  await page.getByText('New records wait for 1 more training record').waitFor();
+  assert.equal(await answer(page).textContent(), 'All of the budget of older records');
+  assert.equal(await page.locator('.verdict meter').getAttribute('value'), '1');
+  await page.unrouteAll({ behavior: 'wait' });
+}
+
 // walks goes through the page with the keyboard: everything that can be used is reached and
 // shows that it is.
 async function walks(page) {
@@ -174,6 +196,7 @@ try {
   await livesOn(page);
   await pauses(page);
   await survives(page);
+  await waits(page);
   await walks(page);
   await erasesOnlyWhenAsked(page);
   await Promise.all([360, 768, 1280].map((width) => reads(context, width)));

@@ -69,9 +69,10 @@ function tile(name, href, title, ...children) {
 function spent({ privacy, records }) {
   if (records === 0) return tile('Nothing', 'privacy', 'What have I spent?', h('p', {}, 'Each record brings a privacy budget of its own, for its whole life.'));
   if (privacy.unbounded) return tile('no guarantee', 'privacy', 'What have I spent?', h('p', {}, 'Models were sent without protection.'));
-  const left = privacy.sums_only ? 'in private sums'
-    : privacy.records_missing > 0 && privacy.left > 0 ? `new records wait for ${count(privacy.records_missing)} more`
-      : `${plural(privacy.left, 'more model')} can be sent`;
+  if (privacy.records_missing > 0 && privacy.left > 0) {
+    return tile(share(1), 'privacy', 'What have I spent?', meter(1), h('p', {}, `of the privacy budget of older records; new records wait for ${count(privacy.records_missing)} more`));
+  }
+  const left = privacy.sums_only ? 'in private sums' : `${plural(privacy.left, 'more model')} can be sent`;
   return tile(share(privacy.spent), 'privacy', 'What have I spent?', meter(privacy.spent), h('p', {}, `of your privacy budget; ${left}`));
 }
 

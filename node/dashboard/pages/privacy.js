@@ -9,7 +9,7 @@ export function privacy({ budget: b }) {
   return [
     h('section', { class: 'verdict' },
       h('h1', {}, h('span', { class: 'question' }, 'What have I spent?'), ' ', h('span', { class: 'answer' }, headline(b, newest))),
-      newest && !b.unbounded ? meter(newest.spent_share) : null,
+      newest && !b.unbounded ? meter(waits(b) ? 1 : newest.spent_share) : null,
       h('p', {}, outlook(b))),
     card('What is guaranteed', b.unbounded ? unbounded(b) : guarantee(b)),
     card('By group of records', cohorts(b)),
@@ -22,9 +22,13 @@ export function privacy({ budget: b }) {
   ];
 }
 
+// waits says whether older records have spent everything and new ones are too few to go on.
+const waits = (b) => b.records_missing > 0 && b.cohorts?.some((c) => c.releases_left > 0);
+
 function headline(b, newest) {
   if (b.unbounded) return 'There is no guarantee';
   if (!newest) return 'Nothing yet';
+  if (waits(b)) return 'All of the budget of older records';
   const spent = newest.retired ? 'All' : share(newest.spent_share);
   return b.plan ? `${share(b.plan.steps_done / b.plan.steps)} of the plan` : `${spent} of the budget`;
 }
@@ -37,7 +41,7 @@ function outlook(b) {
   if (b.unprotected) return 'Sending costs nothing, because nothing is protected.';
   if (b.stranded) return 'Nothing more is sent: the directory was restored, and its task goes in rounds, where nobody would follow it. It predicts. To take part, make a node in an empty directory.';
   if (b.releases_left === 0) {
-    if (b.cohorts.some((c) => c.releases_left > 0)) return `New records wait for ${plural(b.records_missing, 'more training record')} (every fifth that comes is held out): a model of few has as much noise as one of many, and costs each of them as much.`;
+    if (waits(b)) return `New records wait for ${plural(b.records_missing, 'more training record')} (every fifth that comes is held out): a model of few has as much noise as one of many, and costs each of them as much.`;
     return b.plan?.steps_left === 0 ? 'The plan is over: these records are never shared any more.'
       : 'Nothing more is sent: the budget of these records is used. New records begin a group with a budget of its own.';
   }
