@@ -127,7 +127,7 @@ func (e *Evidence) why(v Verdict) string {
 	case e.MajorityOnly:
 		return "only the majority class was predicted, as a constant would"
 	case e.baseDoes():
-		return fmt.Sprintf("a constant does as well, with an error of %.4f", e.Base)
+		return e.whyBase()
 	case v.Word == WorthIt && v.Change.Low > -worthwhile:
 		return "a small gain, but a sure one"
 	case v.Word == WorthIt:
@@ -150,6 +150,15 @@ func (e *Evidence) why(v Verdict) string {
 		return fmt.Sprintf("%d people are too few", v.People)
 	}
 	return "the interval holds zero; more people, records or seeds make it narrower"
+}
+
+// whyBase says how much better a constant is than what was learned together.
+func (e *Evidence) whyBase() string {
+	less := 1 - e.Base/Summarise(e.Pairs).Error
+	if less < worthwhile {
+		return "a constant does as well"
+	}
+	return fmt.Sprintf("a constant is better: its error is %.0f %% smaller", 100*less)
 }
 
 // String is the first line of a report.

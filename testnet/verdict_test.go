@@ -53,7 +53,8 @@ func TestJudge(t *testing.T) {
 		},
 		"majority":            {Evidence{Pairs: persons(40, gain), Base: 1.5, MajorityOnly: true}, []string{"not worth it: ", "; only the majority class was predicted, as a constant would"}},
 		"majority, uncertain": {Evidence{Pairs: persons(40, wide), MajorityOnly: true}, []string{"cannot tell: ", "; only the majority class was predicted"}},
-		"constant":            {Evidence{Pairs: persons(40, gain), Base: 0.95}, []string{"not worth it: 32 of 40", "; a constant does as well, with an error of 0.9500"}},
+		"constant":            {Evidence{Pairs: persons(40, gain), Base: 0.955}, []string{"not worth it: 32 of 40", "; a constant does as well"}},
+		"better constant":     {Evidence{Pairs: persons(40, gain), Base: 0.24}, []string{"not worth it: 32 of 40", "; a constant is better: its error is 75 % smaller"}},
 		"rare class": {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 1.2}},
 			[]string{"worth it: 32 of 40 nodes better, mean log loss -4.0 % [-5.2, -2.9]; the probabilities are better, the classes are not"},
