@@ -24,16 +24,23 @@ func (v Interval) Negative() Interval {
 	return Interval{Mean: 0 - v.Mean, Low: 0 - v.High, High: 0 - v.Low} // not -0
 }
 
-// Bounds returns the interval as text to write after its mean, and "" for nil.
-func (v *Interval) Bounds() string {
+// Bounds returns the interval as text to write after its mean, with as many decimals, and
+// "" for nil.
+func (v *Interval) Bounds(decimals int) string {
 	if v == nil {
 		return ""
 	}
-	return fmt.Sprintf(" [%s, %s]", bound(v.Low), bound(v.High))
+	return fmt.Sprintf(" [%s, %s]", bound(v.Low, decimals), bound(v.High, decimals))
 }
 
-// bound formats one end of an interval with four digits, and without -0.
-func bound(v float64) string { return strings.Replace(fmt.Sprintf("%.4f", v), "-0.0000", "0.0000", 1) }
+// bound formats one end of an interval, without -0.
+func bound(v float64, decimals int) string {
+	text := fmt.Sprintf("%.*f", decimals, v)
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-")
+	}
+	return text
+}
 
 // The results of [Interval.Word].
 const (

@@ -33,6 +33,21 @@ func (t *Task) Measure() Measure {
 	return RMSE
 }
 
+// Decimals returns how many decimals an error of this size is written with, and all that
+// stands beside it. They are four, but an RMSE is in the units of the target, which may be
+// thousands or thousandths: of it five digits are written, and four where it is below 1.
+func (m Measure) Decimals(size float64) int {
+	const usual, most = 4, 12
+	if m != RMSE || !(size > 0) || math.IsInf(size, 1) {
+		return usual
+	}
+	power := int(math.Floor(math.Log10(size)))
+	if power < 0 {
+		power++ // .8 has as many decimals as 1.2
+	}
+	return min(max(usual-power, 0), most)
+}
+
 // Of converts a mean loss to the measure.
 func (m Measure) Of(loss float64) float64 {
 	switch m {

@@ -26,6 +26,20 @@ func TestMeasuresOfLosses(t *testing.T) {
 	}
 }
 
+// Errors in the target's unit have four digits or five at any scale, all others four decimals.
+func TestDecimals(t *testing.T) {
+	for size, want := range map[float64]int{
+		0.00042: 7, 0.042: 5, 0.42: 4, 1: 4, 9.99: 4, 10: 3, 1234.5: 1, 12345: 0, 1e9: 0, 1e-30: 12, 0: 4, math.Inf(1): 4, math.NaN(): 4,
+	} {
+		if got := RMSE.Decimals(size); got != want {
+			t.Errorf("an RMSE of %v has %d decimals, want %d", size, got, want)
+		}
+		if got := ErrorShare.Decimals(size); got != 4 {
+			t.Errorf("an error share of %v has %d decimals", size, got)
+		}
+	}
+}
+
 // Worked by hand.
 func TestScoreOfTwoClasses(t *testing.T) {
 	task := plainTask("logistic", 1)

@@ -76,8 +76,9 @@ func (r *Result) processNotes() []string {
 			continue
 		}
 		phones, others := r.split(m)
-		notes = append(notes, fmt.Sprintf("%s: the %d phones have a mean error of %.4f (alone %.4f), the %d others of %.4f (alone %.4f).",
-			methodLabel(m), r.Phones, mean(phones.with), mean(phones.alone), r.nodes()-r.Phones, mean(others.with), mean(others.alone)))
+		notes = append(notes, fmt.Sprintf("%s: the %d phones have a mean error of %s (alone %s), the %d others of %s (alone %s).",
+			methodLabel(m), r.Phones, r.errorText(mean(phones.with)), r.errorText(mean(phones.alone)), r.nodes()-r.Phones,
+			r.errorText(mean(others.with)), r.errorText(mean(others.alone))))
 	}
 	return notes
 }

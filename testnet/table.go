@@ -40,9 +40,15 @@ func (r *Result) Newest() string {
 	t := &round.Trials[len(round.Trials)-1]
 	pairs := last.Pairs(t.Method)
 	s := Summarise(pairs)
-	return fmt.Sprintf("%s: mean %s %.4f, alone %.4f; %s of %d people better (seed %d, %.0f s)", r.label(t.Method), r.Measure,
-		s.Error, mean(round.trial(Alone).Errors), percent(s.Better), len(pairs), round.Seed, t.Seconds)
+	return fmt.Sprintf("%s: mean %s %s, alone %s; %s of %d people better (seed %d, %.0f s)", r.label(t.Method), r.Measure,
+		r.errorText(s.Error), r.errorText(mean(round.trial(Alone).Errors)), percent(s.Better), len(pairs), round.Seed, t.Seconds)
 }
+
+// decimals is how many decimals errors are written with: those of the error alone.
+func (r *Result) decimals() int { return r.Measure.Decimals(Summarise(r.Pairs(Alone)).Error) }
+
+// errorText writes an error, or a difference of two.
+func (r *Result) errorText(v float64) string { return fmt.Sprintf("%.*f", r.decimals(), v) }
 
 // ways says of each way to learn what its name does not.
 func (r *Result) ways() string {
@@ -70,11 +76,11 @@ func (r *Result) methodCells() [][]string {
 	rows := r.rows()
 	cells := [][]string{{"", string(r.Measure), "better", "worse", "gain p10", "privacy spent", "messages/node", "bytes/node", "time"}}
 	if base := r.base(); base > 0 {
-		line := []string{r.constantLabel(), fmt.Sprintf("%.4f", base)}
+		line := []string{r.constantLabel(), r.errorText(base)}
 		cells = append(cells, append(line, slices.Repeat([]string{"-"}, len(cells[0])-len(line))...))
 	}
 	for _, row := range rows {
-		line := []string{r.label(row.Method), fmt.Sprintf("%.4f", row.Error)}
+		line := []string{r.label(row.Method), r.errorText(row.Error)}
 		if row.Method == Alone {
 			line = append(line, "-", "-", "-")
 		} else {
@@ -98,7 +104,7 @@ func (r *Result) newcomersCells() [][]string {
 		return nil
 	}
 	s := Summarise(pairs)
-	return [][]string{{newcomersLabel, fmt.Sprintf("%.4f", s.Error), percent(s.Better), percent(s.Worse), signedPercent(s.GainP10), "none", "0", "-", "-"}}
+	return [][]string{{newcomersLabel, r.errorText(s.Error), percent(s.Better), percent(s.Worse), signedPercent(s.GainP10), "none", "0", "-", "-"}}
 }
 
 // withColumn sets one more measure behind the error, if a row has it; base is that of a
@@ -196,7 +202,7 @@ func (r *Result) binCells() [][]string {
 		}
 		line := []string{bin.String(), fmt.Sprint(distinct(people))}
 		for _, row := range methods {
-			line = append(line, fmt.Sprintf("%.4f", Summarise(bin.In(r.Pairs(row.Method))).Error))
+			line = append(line, r.errorText(Summarise(bin.In(r.Pairs(row.Method))).Error))
 		}
 		if pairs := bin.In(r.Pairs(judged)); len(pairs) > 0 {
 			s := Summarise(pairs)
@@ -240,13 +246,13 @@ func (r *Result) change() string {
 	if math.IsNaN(v.Low) {
 		return "Of one person there is no interval."
 	}
-	change := func(reduction float64) string { return fmt.Sprintf("%+.4f", 0-reduction) } // not -0
+	change := func(reduction float64) string { return fmt.Sprintf("%+.*f", r.decimals(), 0-reduction) } // not -0
 	interval := fmt.Sprintf("95%% interval %s to %s, paired bootstrap over %d people", change(v.High), change(v.Low), distinct(pairs))
 	switch {
 	case v.Low > 0:
-		return fmt.Sprintf("%s lowers the mean error by %.4f (change: %s); zero is outside it.", what, v.Mean, interval)
+		return fmt.Sprintf("%s lowers the mean error by %s (change: %s); zero is outside it.", what, r.errorText(v.Mean), interval)
 	case v.High < 0:
-		return fmt.Sprintf("%s RAISES the mean error by %.4f (change: %s); zero is outside it.", what, -v.Mean, interval)
+		return fmt.Sprintf("%s RAISES the mean error by %s (change: %s); zero is outside it.", what, r.errorText(-v.Mean), interval)
 	}
 	return fmt.Sprintf("%s changes the mean error by %s (%s); zero is inside it, so this run alone does not show a difference.", what, change(v.Mean), interval)
 }

@@ -100,6 +100,27 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// Errors are written with digits that suit the target's unit.
+func TestTableOfLargeErrors(t *testing.T) {
+	r := madeUp()
+	for i := range r.Rounds {
+		for _, trial := range r.Rounds[i].Trials {
+			for k := range trial.Errors {
+				trial.Errors[k] *= 1e4
+			}
+		}
+	}
+	text := table(t, r)
+	for _, want := range []string{"alone (tuned)                   9525.0 ", "lowers the mean error by 50.0 (change: 95% interval -77.4 to "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if newest := r.Newest(); !strings.Contains(newest, "alone 9530.0;") {
+		t.Error(newest)
+	}
+}
+
 // An interrupted run shows what there is and says so.
 func TestTableOfInterruptedRun(t *testing.T) {
 	r := madeUp()

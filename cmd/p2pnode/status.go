@@ -232,9 +232,10 @@ func modelRows(s api.Status) [][]any {
 	case c == nil:
 		return [][]any{{"model", "nothing to compare yet (every fifth record is held out)"}}
 	}
+	d := c.Measure.Decimals(c.Alone)
 	rows := [][]any{
-		{"model", fmt.Sprintf("%s %.4f%s with %s, %.4f%s alone, %.4f for a constant; on %d %s", c.Measure,
-			c.Personal, c.PersonalInterval.Bounds(), others(s), c.Alone, c.AloneInterval.Bounds(), c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
+		{"model", fmt.Sprintf("%s %.*f%s with %s, %.*f%s alone, %.*f for a constant; on %d %s", c.Measure,
+			d, c.Personal, c.PersonalInterval.Bounds(d), others(s), d, c.Alone, c.AloneInterval.Bounds(d), d, c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
 		{"gain", gainLine(c, s)},
 	}
 	if f := s.Fit; f != nil && !f.Current {
@@ -247,7 +248,7 @@ func modelRows(s api.Status) [][]any {
 		text := threeText(c.LogLoss, others(s))
 		if c.LogLossGain != nil && !c.ByLogLoss && c.LogLoss.Personal != c.LogLoss.Alone {
 			change := c.LogLossGain.Negative()
-			text += "; changed by " + signed(change.Mean) + change.Bounds()
+			text += "; changed by " + signed(change.Mean, lossDecimals) + change.Bounds(lossDecimals)
 		}
 		rows = append(rows, []any{"log loss", text})
 	}
@@ -275,11 +276,11 @@ func gainLine(c *api.Comparison, s api.Status) string {
 	case c.Gain == nil:
 		return c.Verdict + ": too few held-out records for an interval"
 	}
-	by, of, change := "", "error", c.Gain.Negative()
+	by, of, change, decimals := "", "error", c.Gain.Negative(), c.Measure.Decimals(c.Alone)
 	if c.ByLogLoss {
-		by, of, change = " by log loss, as a constant predicts the classes as well", "log loss", c.LogLossGain.Negative()
+		by, of, change, decimals = " by log loss, as a constant predicts the classes as well", "log loss", c.LogLossGain.Negative(), lossDecimals
 	}
-	return fmt.Sprintf("%s%s: %s change the %s by %s%s", c.Verdict, by, others(s), of, signed(change.Mean), change.Bounds())
+	return fmt.Sprintf("%s%s: %s change the %s by %s%s", c.Verdict, by, others(s), of, signed(change.Mean, decimals), change.Bounds(decimals))
 }
 
 // nothingHeard reports whether there is nothing from which the personal model could learn.
@@ -309,9 +310,12 @@ func silence(s api.Status) string {
 	return "no neighbour was heard and " + sums
 }
 
-// signed writes a change with four digits and a sign, and zero without one.
-func signed(v float64) string {
-	text := fmt.Sprintf("%+.4f", v)
+// lossDecimals is how many decimals a log loss is written with, which has no unit.
+const lossDecimals = 4
+
+// signed writes a change with a sign, and zero without one.
+func signed(v float64, decimals int) string {
+	text := fmt.Sprintf("%+.*f", decimals, v)
 	if strings.Trim(text, "+-0.") == "" {
 		return text[1:]
 	}

@@ -159,6 +159,16 @@ func TestTexts(t *testing.T) {
 			}, "fitted",
 		},
 		{
+			statusText(api.Status{Personal: &api.Comparison{
+				Measure: "RMSE", Personal: 1234.5678, Alone: 1301.2345, Base: 2000, HeldOut: 20, Verdict: "better",
+				PersonalInterval: &learner.Interval{Low: 1000, High: 1500}, Gain: &learner.Interval{Mean: 66.6667, Low: -0.001, High: 133.39},
+			}}),
+			[]string{
+				"RMSE 1234.6 [1000.0, 1500.0] with the neighbours, 1301.2 alone, 2000.0 for a constant;",
+				"change the error by -66.7 [-133.4, 0.0]",
+			}, "1234.5678",
+		},
+		{
 			statusText(api.Status{HeldOut: 2, Personal: &api.Comparison{HeldOut: 2}, Fit: &api.Fit{Age: 61.7, Records: 10}}),
 			[]string{"fitted to 10 records 1m2s ago; a newer one is being fitted"}, "ask again",
 		},

@@ -118,6 +118,18 @@ async function waits(page) {
   await page.unrouteAll({ behavior: 'wait' });
 }
 
+// scales: errors in thousandths of a unit are not shown as 0.0004.
+async function scales(page) {
+  await page.route('**/v1/status', async (route) => {
+    const json = await (await route.fetch()).json();
+    Object.assign(json.personal, { measure: 'RMSE', personal: 0.00041234, alone: 0.00042345, gain: null, by_log_loss: false });
+    return route.fulfill({ json });
+  });
+  await go(page, 'Overview');
+  await page.getByText('the error (RMSE) is 0.0004123 with your neighbours and 0.0004235 alone').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+}
+
 // walks goes through the page with the keyboard: everything that can be used is reached and
 // shows that it is.
 async function walks(page) {
@@ -197,6 +209,7 @@ try {
   await pauses(page);
   await survives(page);
   await waits(page);
+  await scales(page);
   await walks(page);
   await erasesOnlyWhenAsked(page);
   await Promise.all([360, 768, 1280].map((width) => reads(context, width)));

@@ -107,5 +107,5 @@ function moment(t, span) {
 // describe says in words what such a chart shows.
 export function describe(points) {
   const last = points.at(-1);
-  return `Error over time on your own held-out records: now ${measured(last.personal)} with others, ${measured(last.alone)} alone.`;
+  return `Error over time on your own held-out records: now ${measured(last.personal, last)} with others, ${measured(last.alone, last)} alone.`;
 }

@@ -26,7 +26,7 @@ function next(what, status) {
       h('p', {}, 'If the records are public or made up, ', code('experiment = true'), ' in config.toml has it told here, too.')];
   }
   if (what === 'silence') {
-    return h('p', {}, `Nothing has come of ${others(status)} yet, so your model is the one that you would have alone. Its error (${status.personal.measure}) is ${measured(status.personal.alone)}, on ${plural(status.personal.held_out, 'record')} of yours that nobody learns from.`);
+    return h('p', {}, `Nothing has come of ${others(status)} yet, so your model is the one that you would have alone. Its error (${status.personal.measure}) is ${measured(status.personal.alone, status.personal)}, on ${plural(status.personal.held_out, 'record')} of yours that nobody learns from.`);
   }
   if (what === 'nothing') {
     return [h('p', {}, 'Give the node some records, as a file with a line for each:'), h('pre', {}, code('p2pnode data import FILE.csv')),
@@ -56,10 +56,10 @@ function history({ benefit, status }) {
       band: points.some((p) => p.gain) ? { name: 'where it may be, 95 % certain', low: bounds('high'), high: bounds('low') } : null,
       lines: [{ name: 'alone', class: 'alone', values: points.map((p) => p.alone) }, { name: `with ${who}`, class: 'ours', values: points.map((p) => p.personal) }],
     }),
-    h('p', { class: 'quiet' }, `Lower is better. As long as the shaded band holds the line “alone”, the difference may be chance. A guess without any model errs by ${measured(points.at(-1).base)}.${status.personal?.by_log_loss ? ' The answer above is by log loss, which is not in this chart.' : ''}`),
+    h('p', { class: 'quiet' }, `Lower is better. As long as the shaded band holds the line “alone”, the difference may be chance. A guess without any model errs by ${measured(points.at(-1).base, points.at(-1))}.${status.personal?.by_log_loss ? ' The answer above is by log loss, which is not in this chart.' : ''}`),
     h('details', { id: 'history' }, h('summary', {}, 'The same as a table'),
       table('history-table', 'The newest measurements', ['time', [`with ${who}`, 'n'], ['alone', 'n'], 'what it shows', ['held out', 'n']],
-        points.slice(-50).reverse().map((p) => [clock(p.time), measured(p.personal), measured(p.alone), finding(p.verdict, p.by_log_loss), count(p.held_out)]))));
+        points.slice(-50).reverse().map((p) => [clock(p.time), measured(p.personal, p), measured(p.alone, p), finding(p.verdict, p.by_log_loss), count(p.held_out)]))));
 }
 
 function tile(name, href, title, ...children) {

@@ -19,16 +19,23 @@ export function likely(part) {
   return `${(100 * part).toFixed(Math.min(8, Math.floor(-Math.log10(rest)) - 1))}\u00a0%`;
 }
 
-export const measured = (v) => v.toFixed(4);
+// measured writes an error, or a log loss. An error of a comparison has as many decimals as its error alone has in p2pnode status.
+export const measured = (v, comparison) => v.toFixed(decimals(comparison));
 
-function signed(v) {
-  const digits = Math.abs(v).toFixed(4);
+function decimals(comparison) {
+  if (comparison?.measure !== 'RMSE' || !(comparison.alone > 0)) return 4;
+  const power = Math.floor(Math.log10(comparison.alone));
+  return Math.min(Math.max(4 - (power < 0 ? power + 1 : power), 0), 12);
+}
+
+function signed(v, comparison) {
+  const digits = measured(Math.abs(v), comparison);
   if (Number(digits) === 0) return digits;
   return `${v > 0 ? '+' : '−'}${digits}`;
 }
 
 // change says by how much an error changes, with its interval, for a gain.
-export const change = (gain) => `${signed(-gain.mean)} (95 % interval ${signed(-gain.high)} to ${signed(-gain.low)})`;
+export const change = (gain, comparison) => `${signed(-gain.mean, comparison)} (95 % interval ${signed(-gain.high, comparison)} to ${signed(-gain.low, comparison)})`;
 
 export function bytes(n) {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
@@ -85,11 +92,11 @@ export function verdict(status) {
 export function reading(c, who) {
   if (c.by_log_loss) return byLogLoss(c, who);
   const on = `On ${plural(c.held_out, 'record')} of yours that nobody learns from, the error (${c.measure}) is ` +
-    `${measured(c.personal)} with ${who} and ${measured(c.alone)} alone.`;
+    `${measured(c.personal, c)} with ${who} and ${measured(c.alone, c)} alone.`;
   if (!c.gain) return `${on} These are too few records to say how certain that is.`;
-  if ([c.gain.low, c.gain.high].every((v) => Number(measured(v)) === 0)) return `${on} Both predict alike: so far ${who} change nothing.`;
+  if ([c.gain.low, c.gain.high].every((v) => Number(measured(v, c)) === 0)) return `${on} Both predict alike: so far ${who} change nothing.`;
   const why = sure[c.verdict] || 'The interval holds zero, so this may be chance. More records make it narrower.';
-  return `${on} The error changes by ${change(c.gain)}. ${why}`;
+  return `${on} The error changes by ${change(c.gain, c)}. ${why}`;
 }
 
 const sure = {
