@@ -33,7 +33,8 @@ func tokenNewCommand(o *options) *cobra.Command {
 		Short: "Make a token, which is shown once",
 		Long: `Make a token for a program, and show it: the node keeps its hash only. The scope
 "read" lets it see how the node is doing, "data" also lets it handle records and
-predictions, "admin" lets it do everything.`,
+predictions, "admin" lets it do everything. The name is for you: a second token of
+the same name is another one, and the first stays valid until you revoke it.`,
 		Example: `  p2pnode token new prometheus
   p2pnode token new kitchen-sensor --scope data
   p2pnode token new backup --scope admin --json`,
@@ -43,18 +44,33 @@ predictions, "admin" lets it do everything.`,
 			for _, s := range scopes {
 				w.Scopes = append(w.Scopes, api.Scope(s))
 			}
-			made, err := askLocal(cmd, o, func(c *local.Connection, ctx context.Context) (api.IssuedToken, error) { return c.NewToken(ctx, w) })
+			var list []api.Token
+			made, err := askLocal(cmd, o, func(c *local.Connection, ctx context.Context) (made api.IssuedToken, err error) {
+				if list, err = c.Tokens(ctx); err != nil {
+					return made, err
+				}
+				return c.NewToken(ctx, w)
+			})
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, made, func(t api.IssuedToken) string {
-				return fmt.Sprintf("%s\nThis is the token %s, for %s. Keep it: it is not shown again.\n", t.Secret, t.ID, t.Name)
-			})
+			return show(cmd, o, made, func(t api.IssuedToken) string { return madeText(t, list) })
 		},
 	}
 	c.Flags().StringSliceVar(&scopes, "scope", []string{string(api.Read)}, "what the program may do: read, data, admin, or some of them")
 	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"read", "data", "admin"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return c
+}
+
+// madeText shows a token, and says which that were there before have its name.
+func madeText(t api.IssuedToken, before []api.Token) string {
+	text := fmt.Sprintf("%s\nThis is the token %s, for %s. Keep it: it is not shown again.\n", t.Secret, t.ID, t.Name)
+	for _, b := range before {
+		if b.Name == t.Name {
+			text += fmt.Sprintf("Another token of this name stays valid: end it with p2pnode token revoke %s\n", b.ID)
+		}
+	}
+	return text
 }
 
 func tokenListCommand(o *options) *cobra.Command {
