@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -81,6 +82,8 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
 		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return unusable(dir, err)
 	}
 	if err := errors.Join(noOrphan(dir), directoryForOwner(dir)); err != nil {
 		return err
@@ -160,6 +163,9 @@ func ReadSharing(dir string, shared *learner.Catalogue, over ...Setting) (Files,
 		}
 		return Files{}, holdsNone(dir)
 	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return Files{}, unusable(dir, err)
+	}
 	if err != nil {
 		return Files{}, err
 	}
@@ -215,6 +221,9 @@ func ReadTask(dir string) (*learner.Task, error) {
 		there := func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }
 		if errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc([]string{KeyFile, ConfigFile, StoreFile}, there) {
 			return nil, holdsNone(dir)
+		}
+		if errors.Is(err, syscall.ENOTDIR) {
+			return nil, unusable(dir, err)
 		}
 		return nil, unread("task", err, "put it back from a copy, or from another node of the network: the file is the same everywhere")
 	}

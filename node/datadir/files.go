@@ -3,11 +3,14 @@ package datadir
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"p2pnode/internal/durable"
+	"p2pnode/node/api"
 )
 
 // The files of a data directory.
@@ -38,7 +41,7 @@ type dirFile struct {
 func makeDir(dir string, files []dirFile) (err error) {
 	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("node: make the data directory: %w", err)
+		return unusable(dir, err)
 	}
 	var made []string // in the order in which they were made
 	if missing != nil {
@@ -50,11 +53,23 @@ func makeDir(dir string, files []dirFile) (err error) {
 			for _, name := range slices.Backward(made) {
 				err = errors.Join(err, os.Remove(name))
 			}
-			return fmt.Errorf("node: make the directory's files: %w", err)
+			return unusable(dir, err)
 		}
 		made = append(made, path)
 	}
 	return nil
+}
+
+// unusable says what to do about a path that cannot be a data directory.
+func unusable(dir string, err error) error {
+	why := fmt.Errorf("node: %s cannot be the data directory: %w", dir, err)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return api.Advise(why, "a file is in its place: name a directory with --dir")
+	case errors.Is(err, fs.ErrPermission):
+		return api.Advise(why, "this user may not write there: name another directory with --dir, or give this one to the user with chown")
+	}
+	return why
 }
 
 // noOrphan returns an error for a directory with a database and no identity: another

@@ -43,6 +43,18 @@ func TestFileOfAnotherUser(t *testing.T) {
 	}
 }
 
+// Who may not write where a directory is to be made is told what to do.
+func TestDirectoryOfAnotherUser(t *testing.T) {
+	open, closed := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(open), 0o755), os.Chmod(open, 0o755), os.Chmod(closed, 0o700))
+	for _, dir := range []string{open, filepath.Join(open, "new"), closed} {
+		err := asNobody(func() error { return Init(dir, lineTask(), DefaultConfig(lineTask())) })
+		if err == nil || !strings.Contains(err.Error(), dir+" cannot be the data directory: ") || !strings.Contains(err.Error(), "or give this one to the user with chown") {
+			t.Errorf("%s: another user is told %v", dir, err)
+		}
+	}
+}
+
 // asNobody calls f with the rights of a user who owns nothing.
 func asNobody(f func() error) error {
 	const nobody = 65534
