@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"p2pnode/node/api"
 
@@ -38,12 +36,17 @@ So it keeps your records safe, not your privacy budget.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 				// An interrupt must not leave a part that looks like a copy.
-				ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+				ctx, stop := untilInterrupted(ctx)
 				defer stop()
-				if args[0] == "-" {
-					return struct{}{}, owner.Backup(ctx, cmd.OutOrStdout())
+				name := args[0]
+				if name == "-" {
+					name = ""
 				}
-				return struct{}{}, createFile(args[0], func(w io.Writer) error { return owner.Backup(ctx, w) })
+				err := writeOut(name, cmd.OutOrStdout(), func(w io.Writer) error { return owner.Backup(ctx, w) })
+				if err != nil && ctx.Err() != nil {
+					err = errors.New("interrupted; the copy is not whole, so make another one")
+				}
+				return struct{}{}, err
 			})
 			if err != nil || args[0] == "-" {
 				return err

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +49,7 @@ func opened(c api.Code) string {
 // serveDashboard serves the pages from this process. It asks the same node as the
 // command does.
 func serveDashboard(cmd *cobra.Command, o *options, owner *local.Connection, log *slog.Logger) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
 	network, err := server.ListenNetwork("127.0.0.1:0", nil)
 	if err != nil {

@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -82,9 +80,13 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 	if err := made.Current(time.Now()); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(cmd.Context())
 	defer stop()
-	if err := j.get(ctx, cmd, &made); err != nil {
+	err = j.get(ctx, cmd, &made)
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted; nothing was made")
+	}
+	if err != nil {
 		return err
 	}
 	stop() // the daemon handles signals itself

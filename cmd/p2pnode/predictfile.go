@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +39,7 @@ func (f *predictFile) run(cmd *cobra.Command, o *options) error {
 	in := showProgress(file, shown, "predicting the last rows")
 	_, err = askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
 		// An interrupt must not leave a part of the output that looks complete.
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		ctx, stop := untilInterrupted(ctx)
 		defer stop()
 		write := func(w io.Writer) error { return f.predict(ctx, cmd, o, owner, in, w) }
 		return struct{}{}, writeOut(f.out, cmd.OutOrStdout(), write)
@@ -77,7 +74,18 @@ func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *option
 	}
 	columns := t.Columns()
 	columns = columns[:len(columns)-1] // without the target
-	rows, err := node.OpenRows(in, t, columns)
+	var rows *rowfile.Reader
+	opened := make(chan error, 1)
+	go func() { // a pipe may stay silent, and an interrupt does not wait for it
+		var err error
+		rows, err = node.OpenRows(in, t, columns)
+		opened <- err
+	}()
+	select {
+	case err = <-opened:
+	case <-ctx.Done():
+		return errors.New("interrupted before the first row")
+	}
 	if err != nil {
 		return ofFile(f.name, err)
 	}

@@ -2,12 +2,42 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"p2pnode/internal/require"
 )
+
+// An interrupt ends the command while a pipe is silent, and leaves no file.
+func TestInterruptedPredictLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := initNode(t)
+	name := filepath.Join(dir, "predictions.csv")
+	predict := exec.Command("p2pnode", "predict", "--file", "-", "--out", name, "--dir", dir)
+	var said strings.Builder
+	predict.Stderr = &said
+	in, err := predict.StdinPipe()
+	require.NoError(t, err, predict.Start())
+	defer in.Close()
+	kill := time.AfterFunc(patience, func() { _ = predict.Process.Kill() })
+	defer kill.Stop()
+	require.Within(t, patience, "the file is there", func() bool { _, err := os.Stat(name); return err == nil })
+	require.NoError(t, predict.Process.Signal(os.Interrupt))
+	if err := predict.Wait(); err == nil || said.String() != "p2pnode: interrupted before the first row\n" {
+		t.Errorf("the interrupted command ends with %v and says %q", err, said.String())
+	}
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a part of the predictions is left: %v", err)
+	}
+}
 
 // A line of a pipe is answered before the next one comes.
 func TestPredictPipe(t *testing.T) {

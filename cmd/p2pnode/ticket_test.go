@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -158,9 +160,36 @@ func TestJoinGetsLongTask(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "the task cannot be got from a node of the ticket") || !strings.Contains(string(out), "nothing listens at that address") {
 		t.Errorf("%v: %s", err, out)
 	}
+	said := interruptedJoin(t, first.address, made.Ticket, third)
+	if said != "p2pnode: interrupted; nothing was made\n" {
+		t.Errorf("who interrupts is told %q", said)
+	}
 	if _, err := os.Stat(third); err == nil {
 		t.Error("what failed made the directory")
 	}
+}
+
+// interruptedJoin joins where somebody listens at the address and says nothing, interrupts
+// the command, and returns what it says.
+func interruptedJoin(t *testing.T, address, ticket, dir string) string {
+	t.Helper()
+	port := regexp.MustCompile(`/tcp/(\d+)`).FindStringSubmatch(address)[1]
+	silent, err := net.Listen("tcp", "127.0.0.1:"+port)
+	require.NoError(t, err)
+	defer silent.Close()
+	require.NoError(t, silent.(*net.TCPListener).SetDeadline(time.Now().Add(patience)))
+	join := exec.Command("p2pnode", "join", ticket, "--dir", dir, "--yes")
+	var said strings.Builder
+	join.Stderr = &said
+	require.NoError(t, join.Start())
+	kill := time.AfterFunc(patience, func() { _ = join.Process.Kill() })
+	defer kill.Stop()
+	called, err := silent.Accept()
+	require.NoError(t, err)
+	defer called.Close()
+	require.NoError(t, join.Process.Signal(os.Interrupt))
+	_ = join.Wait()
+	return said.String()
 }
 
 // A node whose task sums up by keys sends the file that lists them, too. Nodes of such a task
