@@ -46,7 +46,7 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 		}
 		extended, rows, centre := k.task(t), k.rows(t, train), k.centre(t)
 		around := newSearch(extended, rows, centre)
-		around.kappas, around.outside = k.kappas(), k.outside
+		around.kappas, around.outside, around.noise = k.kappas(), k.outside, k.noise()
 		both := func(m PersonalModel) bool {
 			theta := k.pad(t, without.model.Theta)
 			if m.Theta != nil {
@@ -72,7 +72,7 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 	}
 	if span != nil {
 		outside := s.outside
-		train, s.prior, s.spreads = span.inside(train), span.model(s.prior), nil
+		train, s.prior, s.spreads, s.noise = span.inside(train), span.model(s.prior), nil, nil
 		s.outside = func(theta []float64) []float64 { return outside(span.outside(theta)) }
 	}
 	s.run(train, yield)
@@ -170,6 +170,14 @@ func (k *Known) centre(t *Task) []float64 {
 		centre = k.times(centre, func(v *mat.VecDense) error { v.MulVec(k.upper, v); return nil })
 	}
 	return centre
+}
+
+// noise is the variance of the noise in each number of the centre; nil: not known.
+func (k *Known) noise() []float64 {
+	if k.items != nil || k.upper != nil { // other coordinates
+		return nil
+	}
+	return k.variance
 }
 
 // kappas are the factors of the centre around which the fits are made; 0 if the

@@ -69,8 +69,10 @@ type Walk interface {
 	// Take reads the opened sum of a round: with noise of this standard deviation in each
 	// coordinate, and of so many record slots.
 	Take(sum []float64, sd float64, slots int) error
-	// Model is where the walk has led to.
+	// Model is where the walk has led to, and Variance that of the noise in each of its
+	// numbers if the others are known; nil: not known.
 	Model() []float64
+	Variance() []float64
 }
 
 // oneSum is the part of a recipe that makes one sum, which its walk leads to.
@@ -81,8 +83,9 @@ func (oneSum) walk() Walk  { return new(standing) }
 
 type standing struct{ sum []float64 }
 
-func (*standing) At() []float64      { return nil }
-func (w *standing) Model() []float64 { return w.sum }
+func (*standing) At() []float64       { return nil }
+func (w *standing) Model() []float64  { return w.sum }
+func (*standing) Variance() []float64 { return nil }
 
 func (w *standing) Take(sum []float64, _ float64, _ int) error {
 	w.sum = sum
@@ -181,6 +184,10 @@ const (
 // Rounds is how many sums the recipe makes, one after the other; they share its budget.
 func (s *Summing) Rounds() int { return s.rounds() }
 
+// Separable reports whether what a device added can be taken out of what the sums say: of a recipe of
+// several rounds it cannot be, as later ones depend on it.
+func (s *Summing) Separable() bool { return s.rounds() == 1 }
+
 // Walk returns what leads through these sums, at its start.
 func (s *Summing) Walk() Walk { return s.walk() }
 
@@ -202,6 +209,8 @@ type Opened struct {
 	// vectors, with noise; of several a model.
 	Sum []float64
 	SD  float64 // of the noise in each coordinate; 0: no noise
+	// Variance is that of the noise in each number of a model; nil: not known.
+	Variance []float64
 	// Slots is the number of record slots of each contributor.
 	Slots []int
 }
@@ -235,8 +244,7 @@ func (p *Population) Newcomer() *Known { return &p.known }
 
 // Contributor is the population as a contributor sees it; own has one contribution for
 // each opened sum, in order. What the device added is taken out, so that its fit does
-// not count its own records twice. Of a recipe of several rounds nothing is taken out: what a
-// device added to one cannot be separated from what later ones led to.
+// not count its own records twice; see [Summing.Separable].
 func (p *Population) Contributor(own ...Contribution) (*Known, error) {
 	if len(own) != len(p.opened) {
 		return nil, fmt.Errorf("learner: %d contributions to %d sums", len(own), len(p.opened))
@@ -244,10 +252,10 @@ func (p *Population) Contributor(own ...Contribution) (*Known, error) {
 	return p.without(func(i int) Contribution { return own[i] })
 }
 
-// Shared reports whether contributors know no more than newcomers do, as nothing that a device
-// added can be taken out.
-func (p *Population) Shared() bool {
-	return !slices.ContainsFunc(p.opened, func(o Opened) bool { return o.rounds() == 1 })
+// Separable reports whether something of what a device added can be taken out; else contributors
+// know what newcomers do.
+func (p *Population) Separable() bool {
+	return slices.ContainsFunc(p.opened, func(o Opened) bool { return o.Summing.Separable() })
 }
 
 func (p *Population) without(own func(i int) Contribution) (*Known, error) {
@@ -273,12 +281,14 @@ func (o *Opened) less(own []float64) []float64 {
 	return rest
 }
 
-// Known is a population as one device sees it: without the device's own contribution.
+// Known is a population as one device sees it: without the device's own contribution, where that can be
+// taken out.
 type Known struct {
 	catalogue *Catalogue
 	items     *population.Items // nil: nothing is known of keys
 	own       []float64         // the device's vector in the sum of items; nil: none
 	mean      []float64         // where personal models start; nil: at zero
+	variance  []float64         // of the noise in the mean; nil: not known
 	// upper is U with P = U'U, where P is the precision of personal models around the
 	// mean, without the constant's coordinate; nil: the same in all directions.
 	upper *mat.TriDense

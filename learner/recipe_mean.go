@@ -72,7 +72,7 @@ func (s *meanSumming) vector(train []Record, at []float64) []float64 {
 }
 
 func (s *meanSumming) learn(known *Known, o *Opened, _ []float64, _ int) error {
-	known.mean = o.Sum
+	known.mean, known.variance = o.Sum, o.Variance
 	return nil
 }
 

@@ -37,8 +37,9 @@ type opened struct {
 	epoch   uint64
 	values  []float64 // the values of the sum, or the model to which the rounds led
 	sd      float64
+	noise   []float64 // the variance of that in each number of a model; nil: not known
 	slots   []int
-	records int
+	records int  // the fewest of a round
 	listed  bool // this device's contribution is in the sum
 }
 
@@ -164,8 +165,11 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 	if err := w.through.Take(told.values, told.sd, told.records); err != nil {
 		return err
 	}
-	told.values = w.through.Model()
-	if w.round > uint64(recipe.Rounds()) {
+	told.values, told.noise = w.through.Model(), w.through.Variance()
+	if rounds := recipe.Rounds(); w.round > uint64(rounds) {
+		for _, r := range w.results[len(w.results)-rounds:] {
+			told.records = min(told.records, int(r.Records))
+		}
 		w.opened = append(w.opened, told)
 		w.epoch, w.round, w.through = w.epoch+1, 1, recipe.Walk()
 	}
@@ -192,17 +196,18 @@ func telling(all []opened) []opened {
 // added combines opened sums of a recipe: sums and their noise add up; of models to which
 // rounds led it takes the mean over all records.
 func added(r *learner.Summing, epochs []opened) learner.Opened {
-	all := learner.Opened{Summing: r, Sum: make([]float64, len(epochs[0].values))}
+	all := learner.Opened{Summing: r, Sum: make([]float64, len(epochs[0].values)), Variance: make([]float64, len(epochs[0].noise))}
 	records := 0
 	for _, o := range epochs {
 		records += o.records
 	}
 	for _, o := range epochs {
 		weight := 1.0
-		if r.Rounds() > 1 {
+		if !r.Separable() {
 			weight = float64(o.records) / float64(records)
 		}
 		floats.AddScaled(all.Sum, weight, o.values)
+		floats.AddScaled(all.Variance, weight*weight, o.noise)
 		all.SD = math.Hypot(all.SD, o.sd)
 		all.Slots = append(all.Slots, o.slots...)
 	}

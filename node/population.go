@@ -12,7 +12,7 @@ import (
 )
 
 // known returns the population as this device sees it with these records: what its own
-// records added is taken out. It returns nil if no sum was opened yet.
+// records added is taken out where it can be. It returns nil if no sum was opened yet.
 func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	if n.sums == nil {
 		return nil, nil
@@ -28,7 +28,7 @@ func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	own := make([]learner.Contribution, len(sources))
 	for i, from := range sources {
 		for _, o := range from.epochs {
-			if o.listed && from.recipe.Rounds() == 1 { // if there were several rounds, nothing can be taken out
+			if o.listed && from.recipe.Separable() {
 				add(&own[i], n.contribution(from.recipe, rows, paid[o.sum], nil))
 			}
 		}

@@ -173,7 +173,7 @@ func (c *Config) draw(ctx context.Context, d *Dataset, seed uint64, m Method) (*
 			return nil, err
 		}
 		t.Newcomers = t.Errors
-		if !summed.Population.Shared() {
+		if summed.Population.Separable() {
 			t.Newcomers, err = newcomersErrors(ctx, d, summed.Population.Newcomer())
 		}
 		if err != nil {

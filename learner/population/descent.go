@@ -46,3 +46,6 @@ func (d *Descent) Take(sum []float64, _ float64, records int) error {
 
 // Model is the point that the walk has reached.
 func (d *Descent) Model() []float64 { return d.model }
+
+// Variance is nil: how much noise is in the model is not known.
+func (d *Descent) Variance() []float64 { return nil }

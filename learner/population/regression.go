@@ -113,38 +113,58 @@ func symmetric(p int, v []float64, scale float64) *mat.SymDense {
 // Directions in which noise made the moments negative count as empty, so that the ridge
 // keeps the mean near zero there.
 func (r Regression) Learn(p int, sum []float64, sd float64) ([]float64, error) {
+	mean, _, err := r.learn(p, sum, sd)
+	return mean, err
+}
+
+// learn is Learn, with the variance of the noise in each parameter if the others are known, as if
+// noise did not change the inverse of the moments.
+func (r Regression) learn(p int, sum []float64, sd float64) (mean, variance []float64, err error) {
 	folded := p * (p + 1) / 2
 	if len(sum) != r.Dimension(p) {
-		return nil, errors.New("population: the sum of a regression has the wrong length")
+		return nil, nil, errors.New("population: the sum of a regression has the wrong length")
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(symmetric(p, sum[:folded], 1/r.Scale), true) {
-		return nil, errors.New("population: the sum of a regression has numbers beyond float64")
+		return nil, nil, errors.New("population: the sum of a regression has numbers beyond float64")
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	var along, mean mat.VecDense
-	along.MulVec(vectors.T(), mat.NewVecDense(p, r.products(p, sum[folded:], sd)))
-	ridge := r.Least + r.Ridge*sd/r.Scale
-	for i, value := range eigen.Values(nil) {
-		along.SetVec(i, along.AtVec(i)/(max(value, 0)+ridge))
+	products, noise := r.products(p, sum[folded:], sd)
+	var along, of mat.VecDense
+	along.MulVec(vectors.T(), mat.NewVecDense(p, products))
+	ridge, inverse := r.Least+r.Ridge*sd/r.Scale, eigen.Values(nil)
+	for i, value := range inverse {
+		inverse[i] = 1 / (max(value, 0) + ridge)
+		along.SetVec(i, along.AtVec(i)*inverse[i])
 	}
-	mean.MulVec(&vectors, &along)
-	return mean.RawVector().Data, nil
+	of.MulVec(&vectors, &along)
+	noise = math.Hypot(noise, sd/r.Scale*mat.Norm(&of, 2)) // the moments' noise comes times the mean
+	variance = make([]float64, p)
+	for i := range variance {
+		var precision float64
+		for j, x := range vectors.RawRowView(i) {
+			precision += math.Pow(x/inverse[j], 2)
+		}
+		variance[i] = noise * noise / precision
+	}
+	return of.RawVector().Data, variance, nil
 }
 
-// products adds up what the bands say of the products of features and labels. Of every band
-// but the innermost it takes the share that is no noise, by the rule of James and Stein (1961).
-func (r Regression) products(p int, sums []float64, sd float64) []float64 {
-	total := make([]float64, p)
+// products adds up what the bands say of the products of features and labels, and how much noise
+// is in each. Of every band but the innermost it takes the share that is no noise, by the rule of
+// James and Stein (1961).
+func (r Regression) products(p int, sums []float64, sd float64) (total []float64, noise float64) {
+	total = make([]float64, p)
 	for k, b := range r.bands() {
 		own, share := sums[k*p:][:p], 1.
 		if k > 0 {
 			share = signal(own, sd)
 		}
 		floats.AddScaled(total, share/b.gain, own)
+		noise = math.Hypot(noise, sd*share/b.gain)
 	}
-	return total
+	return total, noise
 }
 
 // RegressionWalk leads through the two sums of a [Regression]. Labels of the second one are what the
@@ -155,6 +175,7 @@ type RegressionWalk struct {
 	constant   float64
 	at         []float64 // the scales, and then the model of the first round; nil before its sum
 	model      []float64
+	variance   []float64
 }
 
 // NewRegressionWalk starts a walk for records of so many coordinates, of which the last one is the
@@ -169,7 +190,7 @@ func (w *RegressionWalk) At() []float64 { return w.at }
 // Take reads the opened sum of a round, of so many record slots at At.
 func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 	r, p := w.regression, len(w.model)
-	model, err := r.Learn(p, sum, sd)
+	model, variance, err := r.learn(p, sum, sd)
 	if err != nil {
 		return err
 	}
@@ -178,15 +199,21 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 		scales := momentsOf(p, products, w.constant, sd/r.Scale, max(1, slots)).scales(sd / r.Scale)
 		w.at = append(scales, model...)
 	} else {
-		unscale(model, w.at[:len(w.at)-p], w.constant)
+		scales := w.at[:len(w.at)-p]
+		unscale(model, scales, w.constant)
+		unscaleVariance(variance, scales)
 		floats.Add(model, w.model)
 	}
-	w.model = model
+	w.model, w.variance = model, variance
 	return nil
 }
 
 // Model is where the sums so far lead to, for records as they are.
 func (w *RegressionWalk) Model() []float64 { return w.model }
+
+// Variance is that of the noise in each number of Model if the others are known, but for what noise
+// did to the scales.
+func (w *RegressionWalk) Variance() []float64 { return w.variance }
 
 // AddAt adds a record to the vector of a device, at what a walk has in this round.
 func (r Regression) AddAt(dst, x []float64, y float64, at []float64) {

@@ -31,6 +31,10 @@ func momentsOf(p int, products *mat.SymDense, constant, sd float64, slots int) m
 		return m
 	}
 	last := p - 1
+	if last == 0 { // the constant alone
+		m.around = new(mat.SymDense)
+		return m
+	}
 	m.records = live(products.At(last, last), constant*constant, sd, m.records)
 	for i := range last {
 		m.mean = append(m.mean, products.At(i, last)/constant/m.records)
@@ -75,6 +79,15 @@ func Scaled(x, scales []float64) []float64 {
 	floats.Mul(own, scales[features:])
 	floats.Scale(shortening(own, 1), own)
 	return x
+}
+
+// unscaleVariance turns variances of the noise in weights of scaled records into those of records as
+// they are, of which the weight of the constant makes up for where the features lie.
+func unscaleVariance(variance, scales []float64) {
+	features := len(scales) / 2
+	for i := range features {
+		variance[i] *= scales[features+i] * scales[features+i]
+	}
 }
 
 // unscale turns the weights of scaled records into those of records as they are.

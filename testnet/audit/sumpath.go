@@ -185,8 +185,9 @@ func (p *sumPath) company(direction canary) (records []learner.Record) {
 	return records
 }
 
-// crowd is how many records the auditor's devices have. It is so large that the public
-// model stays where the canary shows most.
+// crowd is how many records the auditor's devices have. It is so large that a public model
+// stays where the canary shows most. A mean of classes sees that they are not in the sum, and
+// so its second round shows the canary somewhat less.
 const crowd = 1 << 20
 
 // score lets a device contribute to all the sums that it can pay for, in world b, and
