@@ -88,7 +88,7 @@ func TestWhatSpeaksReachesNoRecords(t *testing.T) {
 	for _, name := range []string{"personal", "sums"} {
 		task := flowTask(t)
 		if task.Learner = name; name == "sums" {
-			task.Graph, task.Sums.Recipes[0].Share, task.Sums.Recipes[1].Share = lineTask().Graph, 0.5, 0.5
+			task.Graph, task.Sums.Recipes[0].Share = lineTask().Graph, 0.7
 		}
 		a, err := learner.New(learner.Config{Self: "self", Task: task, Policy: testNode(t, task, nil, nil).policy, WakeMean: 1, Schedule: rand.New(rand.NewPCG(1, 1))})
 		if err != nil {
@@ -295,13 +295,15 @@ func saysAll(t *testing.T, key []byte, p private) []string {
 	return s.said
 }
 
-// flowTask has releases, neighbours by what was released, and private sums of two kinds.
+// flowTask has releases, neighbours by what was released, and private sums of three kinds, of one of
+// which the own part is taken out.
 func flowTask(t *testing.T) *learner.Task {
 	t.Helper()
 	task := lineTask()
 	task.Graph = learner.Graph{Rule: "released", Degree: 2, Gamma: 1}
+	task.Features = append(task.Features, learner.Feature{Name: "what", Kind: "key", Buckets: 3})
 	task.Sums = learner.Sums{
-		Recipes:   []learner.Recipe{{Kind: "mean", Share: 0.3}, {Kind: "gradient", Share: 0.2, Rounds: 2}},
+		Recipes:   []learner.Recipe{{Kind: "items", Share: 0.2}, {Kind: "mean", Share: 0.2}, {Kind: "gradient", Share: 0.1, Rounds: 2}},
 		Colluding: 1, Contributors: 100, Records: 1000, Epochs: 2, CloseSeconds: 60,
 	}
 	for _, who := range fixedPeers(t, committeeSize) {
@@ -388,7 +390,7 @@ func (s *speaker) learn(at int) {
 	if m.Known == nil {
 		s.Fatal("the personal model does not know the population: the test is idle")
 	}
-	if _, err := s.Predict(s.Context(), map[string]string{"a": "0.5", "b": "-0.5"}); err != nil {
+	if _, err := s.Predict(s.Context(), map[string]string{"a": "0.5", "b": "-0.5", "what": "tea"}); err != nil {
 		s.Fatal(err)
 	}
 }

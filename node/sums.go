@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -123,7 +124,8 @@ func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 }
 
 // contributionTo returns what this node adds to a sum: the vector of the records of all
-// cohorts that can pay.
+// cohorts that can pay. Those that came after the first round of an epoch wait for the next one, as a
+// record is in the sums of one epoch: what it is worth is in all rounds together.
 func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 	at := n.sums.at(w)
 	recipe := n.sums.plan.Recipe(w.recipe)
@@ -134,9 +136,13 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 			if err != nil {
 				return nil, err
 			}
+			began, err := n.began(s, w)
+			if err != nil {
+				return nil, err
+			}
 			var list []privacy.Cohort
 			for c, slots := range counts.Slots {
-				if slots > 0 {
+				if slots > 0 && (s.Round == 1 || slices.Contains(began, c)) {
 					list = append(list, c)
 				}
 			}
@@ -155,4 +161,18 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 			return c.Vector, c.Slots, nil
 		},
 	}
+}
+
+// began returns the cohorts that paid for the first round of a sum's epoch.
+func (n *Node) began(s *sums.Sum, w *walk) ([]privacy.Cohort, error) {
+	first, err := n.sums.plan.Sum(w.recipe, s.Epoch, 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range n.ledger.Contributions() {
+		if c.Sum == storage.SumID(first.ID) {
+			return c.Cohorts, nil
+		}
+	}
+	return nil, nil
 }

@@ -17,6 +17,8 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/summing"
+	"p2pnode/privacy"
+	"p2pnode/storage"
 	"p2pnode/sums"
 )
 
@@ -429,6 +431,34 @@ func (p *populace) round(i int) uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.walks[0].round
+}
+
+// Records that come between the rounds of an epoch wait for the next one.
+func TestLateRecordsWaitForAnEpoch(t *testing.T) {
+	t.Parallel()
+	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.Epochs = 2 })
+	n := p.nodes[committeeSize]
+	payers := func(epoch, round uint64) []privacy.Cohort {
+		t.Helper()
+		s, err := n.sums.plan.Sum(0, epoch, round)
+		require.NoError(t, err)
+		list, err := n.contributionTo(s, n.sums.walks[0]).Cohorts()
+		require.NoError(t, err)
+		slices.Sort(list)
+		return list
+	}
+	if got := payers(1, 2); got != nil {
+		t.Errorf("without the first round, cohorts %v pay for the second", got)
+	}
+	s := p.only()
+	_, err := n.ledger.Contribute(storage.Contribution{Sum: storage.SumID(s.ID), Epoch: 1, Mechanism: s.Mechanism, Cohorts: payers(1, 1)}, func([]privacy.Cohort) ([]byte, error) {
+		return []byte("masked"), nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, n.Add(t.Context(), alike(rand.New(rand.NewPCG(15, 2)), 1)))
+	if second, next := payers(1, 2), payers(2, 1); !slices.Equal(second, []privacy.Cohort{1}) || !slices.Equal(next, []privacy.Cohort{1, 2}) {
+		t.Errorf("cohorts %v pay for the second round, %v for the next epoch", second, next)
+	}
 }
 
 // After a sum that never has a result a node goes on with the next epoch.

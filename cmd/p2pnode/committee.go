@@ -131,7 +131,7 @@ func memberKeysText(k api.MemberKeys) string {
 	for _, s := range k.Sums {
 		recipe, epoch, keys := "-", "-", "not made yet"
 		if s.Recipe != "" {
-			recipe, epoch = s.Recipe, fmt.Sprint(s.Epoch)
+			recipe, epoch = s.Recipe, fmt.Sprintf("%d, round %d", s.Epoch, s.Round)
 		}
 		switch {
 		case s.Erased:

@@ -215,10 +215,7 @@ func recipeText(s api.Sum) string {
 	case "items":
 		return "what people think of each thing, and how many know it"
 	case "mean":
-		if s.Rounds > 1 {
-			return "where features lie and how far they spread; then one model of all records, where personal models start"
-		}
-		return "one model of all records, where personal models start"
+		return "where features lie and how far they spread; then a model of all records, where personal models start"
 	case "moments":
 		return "in which directions the models of people differ"
 	}
@@ -286,6 +283,10 @@ func contactText(m api.Member) string {
 // meaning says what a sum means for the owner.
 func meaning(known api.Sums, s api.Sum) string {
 	switch {
+	case s.State == api.SumHere && s.People == 0:
+		return "Nobody added to it, so it says nothing. " + paidMeaning(s)
+	case s.State == api.SumHere && int(s.Round) < s.Rounds:
+		return "The next round is made from it; your personal model uses what the last one tells. " + paidMeaning(s)
 	case s.State == api.SumHere:
 		return "Your personal model uses it, beside what it learns alone, as far as it predicts your records; p2pnode status says what that brings. " + paidMeaning(s)
 	case s.State == api.SumDead:

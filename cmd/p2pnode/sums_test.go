@@ -177,7 +177,7 @@ func TestSumTexts(t *testing.T) {
 		member(1, api.Member{Self: true}), member(2, api.Member{Answered: 1}), member(3, api.Member{}), member(4, api.Member{Failure: "node: it timed out", Answered: 1}),
 	}}
 	here := api.Sum{
-		ID: strings.Repeat("ab", 32), Recipe: "mean", Epoch: 1, Epochs: 2, Round: 1, Rounds: 1, State: api.SumHere, Part: api.PartListed, Price: 1, People: 3, Records: 96,
+		ID: strings.Repeat("ab", 32), Recipe: "items", Epoch: 1, Epochs: 2, Round: 1, Rounds: 1, State: api.SumHere, Part: api.PartListed, Price: 1, People: 3, Records: 96,
 		Signed: []string{"12D3KooWmember1", "12D3KooWmember3"}, Voted: []string{"12D3KooWmember1", "12D3KooWmember2", "12D3KooWmember3"}, File: "f.sum", Noise: 2.5, Numbers: 9,
 	}
 	with := func(change func(*api.Sum)) api.Sum {
@@ -200,7 +200,7 @@ func TestSumTexts(t *testing.T) {
 			sumsText(api.Sums{List: []api.Sum{here, with(func(s *api.Sum) {
 				s.Recipe, s.Rounds, s.Round, s.State, s.Part = "gradient", 16, 2, api.SumClosed, api.PartSent
 			})}}),
-			[]string{"abababab mean 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has contributed"}, "only fetches",
+			[]string{"abababab items 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has contributed"}, "only fetches",
 		},
 		{sumsText(api.Sums{OnlyFetches: true}), []string{"only fetches results", "costs more than its whole budget"}, ""},
 		{
@@ -213,8 +213,11 @@ func TestSumTexts(t *testing.T) {
 		{sumText(known, with(func(s *api.Sum) { s.Part = api.PartNone })), []string{"Your personal model uses it", "It cost this node nothing."}, "paid"},
 		{sumText(known, with(func(s *api.Sum) { s.Part = api.PartLeftOut })), []string{"closed the list without this node. What was paid stays spent"}, "taken out"},
 		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Rounds = "gradient", 16 })), []string{"clipped gradients"}, "taken out"},
+		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Rounds = "mean", 2 })), []string{"how far they spread", "The next round is made from it"}, "taken out"},
+		{sumText(known, with(func(s *api.Sum) { s.People, s.Records = 0, 0 })), []string{"Nobody added to it"}, "Your personal model"},
+		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Round, s.Rounds = "mean", 2, 2 })), []string{"Your personal model uses it"}, "The next round"},
 		{sumText(known, coming(api.SumOpen, api.PartLost)), []string{"stopped before there was anything to send. That stays spent"}, "signed the result"},
-		{sumText(known, coming(api.SumOpen, api.PartSent)), []string{"open until", "masked and sent"}, "people"},
+		{sumText(known, coming(api.SumOpen, api.PartSent)), []string{"open until", "masked and sent"}, "with 96"},
 		{sumText(known, coming(api.SumOpen, api.PartNone)), []string{"no records, or none with a budget left"}, "masked"},
 		{sumText(api.Sums{Committee: four, OnlyFetches: true}, coming(api.SumOpen, api.PartNone)), []string{"only fetches results"}, "no records"},
 		{sumText(known, coming(api.SumClosed, api.PartNone)), []string{"The committee adds up."}, "masked"},
@@ -228,7 +231,7 @@ func TestSumTexts(t *testing.T) {
 				Personal: &api.Comparison{Measure: "RMSE", Verdict: "better", LogLoss: &api.Three{}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}},
 			}),
 			[]string{
-				"mean, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "mean, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
+				"items, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "items, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
 				"1 of 4 members of the committee is missing: 12D3KooWmember4", "100 % of the budget spent, in private sums", "all private sums of the task are over", "it only fetches",
 				"better: private sums change the error by -0.2500", "0.0000 with private sums",
 			}, "releases left",
@@ -270,7 +273,7 @@ func TestSumTexts(t *testing.T) {
 			})}}),
 			[]string{
 				"A committee of 4, of whom 1 may work together against the others. This node is a member.", "member1 this node", "member4 does not answer", "member4: it timed out",
-				"(mean, epoch 1 of 2) not open yet, 1 contribution here, 1 member missing.", "missing: 12D3KooWmember4", "1 of 2 sums are over",
+				"(items, epoch 1 of 2) not open yet, 1 contribution here, 1 member missing.", "missing: 12D3KooWmember4", "1 of 2 sums are over",
 			}, "not running",
 		},
 		{
@@ -281,9 +284,9 @@ func TestSumTexts(t *testing.T) {
 		{memberKeysText(api.MemberKeys{Peer: "12D3"}), []string{"12D3", "It has no keys for private sums"}, "SUM"},
 		{
 			memberKeysText(api.MemberKeys{Peer: "12D3", Sums: []api.KeysForSum{
-				{ID: "abababababab", Recipe: "mean", Epoch: 3, Made: 1, Contributions: 7}, {ID: "cd", Erased: true}, {ID: "ef"},
+				{ID: "abababababab", Recipe: "mean", Epoch: 3, Round: 2, Made: 1, Contributions: 7}, {ID: "cd", Erased: true}, {ID: "ef"},
 			}}),
-			[]string{"abababab mean 3 made 1970-", "7", "cd - - erased, as the sum is over 0", "ef - - not made yet 0"}, "silent",
+			[]string{"abababab mean 3, round 2 made 1970-", "7", "cd - - erased, as the sum is over 0", "ef - - not made yet 0"}, "silent",
 		},
 		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 1, Protected: true, SumsOnly: true, Sums: &newSums{Share: 1, Committee: []string{"a", "b", "c", "d"}, Colluding: 1}}.String(), []string{
 			"epsilon 1, delta 1e-06.", "100 % of that is for private sums, which a committee of 4 adds up", "trust that no 2 of them work together", " d ",

@@ -160,6 +160,7 @@ func TestJoinGetsLongTask(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "the task cannot be got from a node of the ticket") || !strings.Contains(string(out), "nothing listens at that address") {
 		t.Errorf("%v: %s", err, out)
 	}
+	second.interrupt(t, os.Interrupt) // or it would call where the first was
 	said := interruptedJoin(t, first.address, made.Ticket, third)
 	if said != "p2pnode: interrupted; nothing was made\n" {
 		t.Errorf("who interrupts is told %q", said)
