@@ -108,7 +108,7 @@ func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *option
 	}()
 	p := &rowPredictor{owner: owner, out: out, report: &f.report}
 	if err := p.all(ctx, items); ctx.Err() != nil {
-		return fmt.Errorf("interrupted after %d rows", f.report.Rows)
+		return fmt.Errorf("interrupted after %d %s", f.report.Rows, plural(f.report.Rows, "row", "rows"))
 	} else if err != nil {
 		return err
 	}

@@ -90,7 +90,8 @@ func sumRows(s *api.Sums) (rows [][]any) {
 	for _, k := range s.List {
 		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), stateOfSum(k), partText(k.Part))
 		if k.State == api.SumHere {
-			text = fmt.Sprintf("%s, epoch %s: result here, of %d people with %d records; this node %s", k.Recipe, epochText(k), k.People, k.Records, partText(k.Part))
+			text = fmt.Sprintf("%s, epoch %s: result here, of %d %s with %d %s; this node %s", k.Recipe, epochText(k),
+				k.People, plural(k.People, "person", "people"), k.Records, plural(int(k.Records), "record", "records"), partText(k.Part))
 		}
 		rows = append(rows, []any{"private sum", text})
 		if k.Duty != nil && k.Duty.Silent {

@@ -17,7 +17,7 @@ export function sums({ sums: s }) {
       h('p', {}, `Your records are in ${count(s.listed)} of them. A committee adds up what everybody knows without seeing what anybody adds.`,
         s.only_fetches ? ' Your node only fetches results: a sum would cost more than its whole budget.' : '')),
     card('Each sum', s.sums?.length ? table('sums', 'By kind, epoch and round', ['kind', 'epoch', 'state', 'your part', ['people', 'n'], ['price', 'n'], 'closes'],
-      s.sums.map((k) => [k.recipe, `${k.epoch} of ${k.epochs}${k.rounds > 1 ? `, round ${k.round} of ${k.rounds}` : ''}`, state(k), parts[k.part] || k.part,
+      s.sums.toReversed().map((k) => [k.recipe, `${k.epoch} of ${k.epochs}${k.rounds > 1 ? `, round ${k.round} of ${k.rounds}` : ''}`, state(k), parts[k.part] || k.part,
         k.state === 'here' ? count(k.people) : '–', share(k.price), k.closes ? clock(1000 * k.closes) : '–'])) : empty('None has begun.')),
     card('The committee', h('p', {}, `${s.committee.quorum} of ${s.committee.members.length} have to certify who is in a sum, and ${s.committee.colluding + 1} to sign its result. Nobody learns what you added unless ${s.committee.colluding + 1} of them work together.`),
       table('members', 'Its members', ['member', 'last answered'], (s.committee.members || []).map((m) => [short(m.peer) + (m.self ? ' (you)' : ''), answered(m)]))),
@@ -31,5 +31,6 @@ function state(k) {
 
 function answered(m) {
   if (m.self) return '–';
-  return (m.answered ? `${lasting(1000 * m.answered)} ago` : 'not since the start') + (m.failure ? `: ${m.failure}` : '');
+  if (m.failure) return `does not answer: ${m.failure}`;
+  return m.answered ? `${lasting(1000 * m.answered)} ago` : 'not since the start';
 }
