@@ -81,6 +81,7 @@ type oneSum struct{}
 func (oneSum) rounds() int { return 1 }
 func (oneSum) walk() Walk  { return new(standing) }
 
+// standing is the walk to the sum itself.
 type standing struct{ sum []float64 }
 
 func (*standing) At() []float64       { return nil }
@@ -89,6 +90,14 @@ func (*standing) Variance() []float64 { return nil }
 
 func (w *standing) Take(sum []float64, _ float64, _ int) error {
 	w.sum = sum
+	return nil
+}
+
+// toModel is the part of a recipe whose sums lead to a model, where personal models start.
+type toModel struct{}
+
+func (toModel) learn(known *Known, o *Opened, _ []float64, _ int) error {
+	known.mean, known.variance = o.Sum, o.Variance
 	return nil
 }
 

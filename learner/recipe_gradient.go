@@ -15,7 +15,7 @@ func gradientRecipe() recipeKind {
 		check: func(c *checker, key string, _ *Task, r *Recipe) {
 			c.check(r.Rounds >= 0 && r.Rounds <= maxSumRounds, key+".rounds", "must be between 1 and %d, or left out", maxSumRounds)
 		},
-		make: func(s *Summing) summing { return &gradientSumming{s} },
+		make: func(s *Summing) summing { return &gradientSumming{Summing: s} },
 	}
 }
 
@@ -31,7 +31,10 @@ const (
 	gradientClip = 0.3
 )
 
-type gradientSumming struct{ *Summing }
+type gradientSumming struct {
+	*Summing
+	toModel
+}
 
 func (s *gradientSumming) dimension() int { return s.task.Dimension() }
 
@@ -57,9 +60,4 @@ func (s *gradientSumming) vector(train []Record, at []float64) []float64 {
 		clippedGradient(one, s.task.loss(), at, r.X, r.Y, s.clip())
 		floats.Add(sum, one)
 	})
-}
-
-func (s *gradientSumming) learn(known *Known, o *Opened, _ []float64, _ int) error {
-	known.mean = o.Sum
-	return nil
 }

@@ -24,9 +24,9 @@ func meanRecipe() recipeKind {
 		},
 		make: func(s *Summing) summing {
 			if s.task.Classifies() {
-				return &classSumming{s, s.task.discriminant()}
+				return &classSumming{Summing: s, discriminant: s.task.discriminant()}
 			}
-			return &meanSumming{s, s.task.regression()}
+			return &meanSumming{Summing: s, regression: s.task.regression()}
 		},
 	}
 }
@@ -52,6 +52,7 @@ func (t *Task) regression() population.Regression {
 
 type meanSumming struct {
 	*Summing
+	toModel
 	regression population.Regression
 }
 
@@ -71,11 +72,6 @@ func (s *meanSumming) vector(train []Record, at []float64) []float64 {
 	return s.added(train, func(sum []float64, r *Record) { s.regression.AddAt(sum, r.X, r.Y, at) })
 }
 
-func (s *meanSumming) learn(known *Known, o *Opened, _ []float64, _ int) error {
-	known.mean, known.variance = o.Sum, o.Variance
-	return nil
-}
-
 // discriminant bounds records by the bound of the task, and weighs second moments as regression
 // does, with indicators of classes in place of labels.
 func (t *Task) discriminant() population.Discriminant {
@@ -93,6 +89,7 @@ func indicatorLength(k int) float64 { return math.Sqrt(1 - 1/float64(k)) }
 // classSumming is meanSumming for classes.
 type classSumming struct {
 	*Summing
+	toModel
 	discriminant population.Discriminant
 }
 
@@ -114,11 +111,11 @@ func (s *classSumming) vector(train []Record, scales []float64) []float64 {
 	})
 }
 
-func (s *classSumming) learn(known *Known, o *Opened, _ []float64, _ int) error {
-	known.mean = o.Sum
+func (s *classSumming) learn(known *Known, o *Opened, own []float64, slots int) error {
+	err := s.toModel.learn(known, o, own, slots)
 	if s.task.loss().scores() == 1 { // the second class's less the first's
 		p := s.task.Width()
 		known.mean = floats.SubTo(make([]float64, p), o.Sum[p:], o.Sum[:p])
 	}
-	return nil
+	return err
 }

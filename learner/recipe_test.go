@@ -337,6 +337,19 @@ func TestWidestRegressionFitsASum(t *testing.T) {
 	}
 }
 
+// Where personal models start comes with the noise in it, and not with that of another recipe.
+func TestMeanComesWithItsNoise(t *testing.T) {
+	c := recipeCases()["gradient"]
+	s, err := c.task.Summing(c.recipe, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := &Known{mean: []float64{1, 2, 3}, variance: []float64{1, 1, 1}} // of a mean
+	if err := s.learn(known, &Opened{Summing: s, Sum: []float64{4, 5, 6}}, nil, 0); err != nil || known.variance != nil || known.mean[0] != 4 {
+		t.Errorf("a sum of gradients leaves %+v, %v", known, err)
+	}
+}
+
 // What a sum of classes tells a newcomer without records is the right class, of two and of more.
 func TestMeanOfClassesPredicts(t *testing.T) {
 	for _, name := range []string{"two classes", "classes"} {

@@ -21,10 +21,7 @@ func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 	if p == nil || err != nil {
 		return nil, err
 	}
-	paid := make(map[storage.SumID][]privacy.Cohort)
-	for _, c := range n.ledger.Contributions() {
-		paid[c.Sum] = c.Cohorts
-	}
+	paid := n.paid()
 	own := make([]learner.Contribution, len(sources))
 	for i, from := range sources {
 		for _, o := range from.epochs {
@@ -38,6 +35,15 @@ func (n *Node) known(rows *ownRows) (*learner.Known, error) {
 		return nil, fmt.Errorf("node: what private sums told: %w", err)
 	}
 	return k, nil
+}
+
+// paid returns the cohorts that paid for each sum.
+func (n *Node) paid() map[storage.SumID][]privacy.Cohort {
+	paid := make(map[storage.SumID][]privacy.Cohort)
+	for _, c := range n.ledger.Contributions() {
+		paid[c.Sum] = c.Cohorts
+	}
+	return paid
 }
 
 // contribution returns what the records of these cohorts add to a sum at a public model.

@@ -169,10 +169,5 @@ func (n *Node) began(s *sums.Sum, w *walk) ([]privacy.Cohort, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range n.ledger.Contributions() {
-		if c.Sum == storage.SumID(first.ID) {
-			return c.Cohorts, nil
-		}
-	}
-	return nil, nil
+	return n.paid()[storage.SumID(first.ID)], nil
 }

@@ -89,7 +89,7 @@ func (p PrivateSum) LearnMany(contributors int, of func(i int) []learner.Record,
 }
 
 // open makes the sums of a recipe, round by round, and keeps in own what was added: of the
-// first kept contributors the vectors, of all the numbers of slots.
+// first kept contributors the vectors if they can be taken out, of all the numbers of slots.
 func (a *adder) open(of func(i int) []learner.Record, own []learner.Contribution, kept int) (learner.Opened, error) {
 	walk := a.Walk()
 	for range a.Rounds() {
@@ -164,7 +164,7 @@ func (a *adder) round(of func(i int) []learner.Record, at []float64, own []learn
 		if a.lie != nil {
 			a.lie(i, added)
 		}
-		if i < kept {
+		if i < kept && a.Separable() {
 			own[i].Vector = reals(a.mechanism.Units(own[i].Vector, most), a.mechanism.Unit())
 		} else {
 			own[i].Vector = nil

@@ -146,9 +146,9 @@ func summed(t *testing.T) (dir string) {
 	person := daemons[3]
 	require.Eventually(t, "the person is connected", func() bool { return person.status(t).Connections > 0 })
 	member(4)
-	require.Eventually(t, "the result is here", func() bool {
+	require.Eventually(t, "the results of both rounds are here", func() bool {
 		s, err := person.owner.Sums(t.Context())
-		return err == nil && s.Known >= 1
+		return err == nil && s.Known == 2
 	})
 	for _, d := range daemons {
 		d.interrupt(t, os.Interrupt)

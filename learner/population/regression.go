@@ -3,6 +3,7 @@ package population
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -173,7 +174,7 @@ func (r Regression) products(p int, sums []float64, sd float64) (total []float64
 type RegressionWalk struct {
 	regression Regression
 	constant   float64
-	at         []float64 // the scales, and then the model of the first round; nil before its sum
+	scales     []float64 // nil before the first sum
 	model      []float64
 	variance   []float64
 }
@@ -184,8 +185,14 @@ func NewRegressionWalk(r Regression, coordinates int, constant float64) *Regress
 	return &RegressionWalk{regression: r, constant: constant, model: make([]float64, coordinates)}
 }
 
-// At has the public values of this round for [Regression.AddAt], nil in the first one.
-func (w *RegressionWalk) At() []float64 { return w.at }
+// At has the public values of this round for [Regression.AddAt], the scales and the model so far;
+// nil in the first one.
+func (w *RegressionWalk) At() []float64 {
+	if w.scales == nil {
+		return nil
+	}
+	return slices.Concat(w.scales, w.model)
+}
 
 // Take reads the opened sum of a round, of so many record slots at At.
 func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
@@ -194,14 +201,12 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 	if err != nil {
 		return err
 	}
-	if w.at == nil {
+	if w.scales == nil {
 		products := symmetric(p, sum[:p*(p+1)/2], 1/r.Scale)
-		scales := momentsOf(p, products, w.constant, sd/r.Scale, max(1, slots)).scales(sd / r.Scale)
-		w.at = append(scales, model...)
+		w.scales = momentsOf(p, products, w.constant, sd/r.Scale, max(1, slots)).scales(sd / r.Scale)
 	} else {
-		scales := w.at[:len(w.at)-p]
-		unscale(model, scales, w.constant)
-		unscaleVariance(variance, scales)
+		unscale(model, w.scales, w.constant)
+		unscaleVariance(variance, w.scales)
 		floats.Add(model, w.model)
 	}
 	w.model, w.variance = model, variance

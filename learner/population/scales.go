@@ -2,6 +2,7 @@ package population
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -48,8 +49,8 @@ func momentsOf(p int, products *mat.SymDense, constant, sd float64, slots int) m
 // live is how many of the record slots hold a record, of which the constants' squares add up to so
 // much, with noise: all, unless the sum shows that many are empty.
 func live(squares, square, sd, slots float64) float64 {
-	if live := squares / square; live < slots-3*sd/square {
-		return max(1, live)
+	if seen := squares / square; seen < slots-3*sd/square {
+		return max(1, seen)
 	}
 	return slots
 }
@@ -57,7 +58,8 @@ func live(squares, square, sd, slots float64) float64 {
 // scales has the mean of each feature, and then the factors by which they are to be multiplied: so
 // that each spreads as far as any other, and a usual record has features of length 1.
 func (m moments) scales(sd float64) []float64 {
-	scales, features := m.mean, float64(len(m.mean))
+	features := float64(len(m.mean))
+	scales := append(make([]float64, 0, 2*len(m.mean)), m.mean...) // not nil, of no features either
 	for i := range m.mean {
 		// What spreads less than the noise does is not known to spread at all.
 		variance := max(m.around.At(i, i), sd, 1) / m.records
@@ -73,7 +75,7 @@ func Scaled(x, scales []float64) []float64 {
 	if features == 0 {
 		return x
 	}
-	x = append([]float64(nil), x...)
+	x = slices.Clone(x)
 	own := x[:features]
 	floats.Sub(own, scales[:features])
 	floats.Mul(own, scales[features:])

@@ -23,11 +23,12 @@ func narrow(random *rand.Rand, records int, constant float64) [][]float64 {
 	return all
 }
 
-// walked is a walk over records whose labels are those of a model.
-func walked(t *testing.T, r Regression, records [][]float64, truth []float64, constant, sd float64, random *rand.Rand) *RegressionWalk {
+// walked is a walk over records whose labels are those of a model, and where its first round led.
+func walked(t *testing.T, r Regression, records [][]float64, truth []float64, constant, sd float64, random *rand.Rand) (w *RegressionWalk, first []float64) {
 	t.Helper()
-	w := NewRegressionWalk(r, len(truth), constant)
+	w = NewRegressionWalk(r, len(truth), constant)
 	for range WalkRounds {
+		first = w.Model()
 		sum := make([]float64, r.Dimension(len(truth)))
 		for _, x := range records {
 			r.AddAt(sum, x, floats.Dot(x, truth), w.At())
@@ -41,7 +42,7 @@ func walked(t *testing.T, r Regression, records [][]float64, truth []float64, co
 			t.Fatal(err)
 		}
 	}
-	return w
+	return w, first
 }
 
 // off is the root mean square of what two models differ by, of these records.
@@ -64,11 +65,12 @@ func TestRegressionWalkOfNarrowFeatures(t *testing.T) {
 		truth := []float64{2, -3, 5, 1.5}[:len(records[0])]
 		length := math.Hypot(1, constant)
 		r := Regression{Scale: 3 / (math.Sqrt2 * length), Length: length, Label: 3, Bands: 4, Ridge: 3, Least: 1}
-		if exact := walked(t, r, records, truth, constant, 0, random).Model(); off(exact, truth, records) > 0.01 {
-			t.Errorf("constant %v: without noise it finds %v, want %v", constant, exact, truth)
+		exact, _ := walked(t, r, records, truth, constant, 0, random)
+		if off(exact.Model(), truth, records) > 0.01 {
+			t.Errorf("constant %v: without noise it finds %v, want %v", constant, exact.Model(), truth)
 		}
-		w := walked(t, r, records, truth, constant, 60, random)
-		one, two := w.At()[len(w.At())-len(truth):], w.Model()
+		w, one := walked(t, r, records, truth, constant, 60, random)
+		two := w.Model()
 		if share := off(two, truth, records) / off(one, truth, records); !(share < 0.8) {
 			t.Errorf("after two sums the error is %.3f of that after one", share)
 		}
@@ -78,7 +80,7 @@ func TestRegressionWalkOfNarrowFeatures(t *testing.T) {
 // Records of a constant alone, which those of a key have, make a mean too.
 func TestRegressionWalkOfAConstant(t *testing.T) {
 	r := Regression{Scale: 1, Length: math.Hypot(1, 0.5), Label: 3, Bands: 4, Ridge: 3, Least: 1}
-	w := walked(t, r, slices.Repeat([][]float64{{0.5}}, 1000), []float64{3}, 0.5, 0, nil)
+	w, _ := walked(t, r, slices.Repeat([][]float64{{0.5}}, 1000), []float64{3}, 0.5, 0, nil)
 	if got := w.Model()[0]; math.Abs(got-3) > 0.01 {
 		t.Errorf("labels of 1.5 make the constant's weight %v, want 3", got)
 	}
@@ -171,7 +173,7 @@ func TestRegressionWalkKnowsItsNoise(t *testing.T) {
 	r := Regression{Scale: 3 / (math.Sqrt2 * math.Hypot(1, constant)), Length: math.Hypot(1, constant), Label: 3, Bands: 4, Ridge: 3, Least: 1}
 	mean, square, told := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 	for range draws {
-		w := walked(t, r, records, truth, constant, sd, random)
+		w, _ := walked(t, r, records, truth, constant, sd, random)
 		for i, v := range w.Model() {
 			mean[i] += v / draws
 			square[i] += v * v / draws
