@@ -183,13 +183,13 @@ func TestSketch(t *testing.T) {
 
 // However long the file, what is kept of a column has its bounds.
 func TestColumnTakesBoundedMemory(t *testing.T) {
-	s, err := NewSurvey([]string{"text", "number", "y"}, ',', "", "")
+	s, err := NewSurvey([]string{"text", "number", "owner", "y"}, ',', "owner", "")
 	require.NoError(t, err)
 	for i := range 20_000 {
-		s.Add(i, []string{fmt.Sprintf("%s %d", strings.Repeat("long ", i%20), i), fmt.Sprint(i * i), fmt.Sprint(i % 100)})
+		s.Add(i, []string{fmt.Sprintf("%s %d", strings.Repeat("long ", i%20), i), fmt.Sprint(i * i), fmt.Sprint("owner ", i), fmt.Sprint(i % 100)})
 	}
 	for _, c := range s.Columns {
-		if len(s.rows.kept) > sampled || len(c.values) > mostValues || len(c.distinct.least) > hashes || len(c.typical.kept) > samples || len(c.told.meant) > mostValues+1 {
+		if len(s.rows.kept) > sampled || len(s.owned) > mostOwned || len(c.values) > mostValues || len(c.distinct.least) > hashes || len(c.typical.kept) > samples || len(c.told.meant) > mostValues+1 {
 			t.Errorf("%s keeps %d values, %d hashes, %d numbers and %d pairs", c.Name, len(c.values), len(c.distinct.least), len(c.typical.kept), len(c.told.meant))
 		}
 	}
@@ -608,6 +608,26 @@ func TestOwnersAndTotal(t *testing.T) {
 	s = surveyed(t, text, "", "")
 	if owners, records := s.Owners(); owners != 0 || records != 0 || s.Total != 0 {
 		t.Errorf("%d owners with %d records, a total on line %d", owners, records, s.Total)
+	}
+}
+
+// Who has fewer records than one of which is held out is measured by nobody.
+func TestMeasurable(t *testing.T) {
+	rows := func(owner string, n int) string { return strings.Repeat(owner+",1,2\n", n) }
+	for _, c := range []struct {
+		text string
+		want int
+	}{
+		{"node,x,y\n" + rows("a", 5) + rows("b", 4) + rows("c", 6) + rows("", 9), 2},
+		{"node,x,y\n" + rows("a", 50) + rows("b", 4) + "b,1,\n", 0},
+		{"node,x,y\n" + rows("a", 50) + rows("b", 50) + rows("c", 50) + rows("d", 50), 3},
+		{"z,x,y\n" + rows("a", 14), 2},
+		{"z,x,y\n" + rows("a", 9) + "a,1,\n", 0},
+		{"z,x,y\n" + rows("a", 100), 3},
+	} {
+		if got := surveyed(t, c.text, "", "").Measurable(3); got != c.want {
+			t.Errorf("%.30q: %d people, want %d", c.text, got, c.want)
+		}
 	}
 }
 

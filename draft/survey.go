@@ -23,7 +23,15 @@ type Survey struct {
 
 	comma rune
 	rows  sample[[]string] // cells of some rows with something to predict
+	owned map[string]int   // rows with something to predict of the first owners
 }
+
+const (
+	// Measured is how many records testnet needs of a person to measure models on one of them.
+	Measured = learner.Fold
+	// mostOwned is of how many owners rows are counted.
+	mostOwned = 1024
+)
 
 // sampled is how many rows are kept, to see what the target follows.
 const sampled = 1024
@@ -35,7 +43,7 @@ const NodeColumn = "node"
 // separated by comma. node and target name columns; "" is the column [NodeColumn], if
 // there is one, and the last of the others.
 func NewSurvey(columns []string, comma rune, node, target string) (*Survey, error) {
-	s := &Survey{Target: -1, Node: -1, comma: comma, rows: newSample[[]string](sampled)}
+	s := &Survey{Target: -1, Node: -1, comma: comma, rows: newSample[[]string](sampled), owned: map[string]int{}}
 	for i, name := range columns {
 		s.Columns = append(s.Columns, newColumn(name, i))
 	}
@@ -79,6 +87,23 @@ func (s *Survey) Owners() (owners, records int) {
 	return owners, max(1, s.Columns[s.Target].full()/owners)
 }
 
+// Measurable returns how many people, at most this many, have [Measured] records or more; 0 if fewer than two have. If no column names the owners, it is among how
+// many people the rows can be dealt out.
+func (s *Survey) Measurable(most int) (people int) {
+	if s.Node < 0 {
+		people = s.Columns[s.Target].full() / Measured
+	}
+	for _, rows := range s.owned {
+		if rows >= Measured {
+			people++
+		}
+	}
+	if people < 2 {
+		return 0
+	}
+	return min(people, most)
+}
+
 // Nameless reports whether the columns are named as if the file had no header: all names
 // are numbers, or one is a time or a number with a fraction.
 func (s *Survey) Nameless() bool {
@@ -108,6 +133,9 @@ func (s *Survey) Add(line int, cells []string) {
 	if nothing(target) {
 		return
 	}
+	if s.Node >= 0 {
+		s.addOwner(strings.TrimSpace(cells[s.Node]))
+	}
 	if row := s.rows.next(); row != nil {
 		*row = kept(cells)
 	}
@@ -116,6 +144,12 @@ func (s *Survey) Add(line int, cells []string) {
 		if cell := strings.TrimSpace(cells[i]); i != s.Target && i != s.Node && !nothing(cell) {
 			c.told.add(cell, target, s.orNaN(cell), y)
 		}
+	}
+}
+
+func (s *Survey) addOwner(name string) {
+	if _, known := s.owned[name]; name != "" && (known || len(s.owned) < mostOwned) {
+		s.owned[name]++
 	}
 }
 

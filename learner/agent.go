@@ -76,10 +76,13 @@ type Record struct {
 	Cells Cells
 }
 
+// Fold is of how many records, in order of arrival, one is held out.
+const Fold = 5
+
 // HeldOut reports whether the record is kept from training, so that the report to the
 // owner can be measured on it: every fifth record in order of arrival. The rule looks
 // at the arrival number only, so it says nothing about the record's content.
-func (s Seq) HeldOut() bool { return s%5 == 0 }
+func (s Seq) HeldOut() bool { return s%Fold == 0 }
 
 // Edge is a symmetric link of the similarity graph, as one of its ends sees it.
 type Edge struct {

@@ -89,7 +89,7 @@ type Dataset struct {
 
 // minRecords is the fewest records with which a person takes part. With fewer, nothing
 // is held out to measure models on.
-const minRecords = 5
+const minRecords = learner.Fold
 
 // errTooFew says that a data set has fewer people than requested.
 var errTooFew = errors.New("too few people")

@@ -276,14 +276,33 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 	}
 	report = proposedTask{
 		File: out, Task: t.Name, Network: datadir.NetworkName(t), Said: f.saidAloud(s), From: f.from,
-		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Node: f.node, Members: len(f.wishes.Committee),
+		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Members: len(f.wishes.Committee),
 	}
+	report.Rehearsal = rehearsalFlags(s, f.from, f.node)
 	nodes, records := s.Owners()
 	report.Expected = expectedFlags{cmp.Or(f.wishes.Nodes, nodes), float64(cmp.Or(f.wishes.Records, records))}
 	for i := range t.Features {
 		report.Features = append(report.Features, proposedFeature{t.Features[i].Name, t.Features[i].Kind})
 	}
 	return report, nil
+}
+
+// rehearsalFlags are the flags of testnet rehearse for a file with a column node that says whose a
+// line is; "" if its records are too few.
+func rehearsalFlags(s *draft.Survey, from, node string) (text string) {
+	const usual = 20 // people of a rehearsal
+	people := s.Measurable(usual)
+	if people == 0 {
+		return ""
+	}
+	text = " --data " + shellWord(from)
+	switch {
+	case node != "":
+		text += " --node-column " + shellWord(node)
+	case s.Node < 0 && people < usual:
+		text += fmt.Sprintf(" --nodes %d", people)
+	}
+	return text
 }
 
 // proposedTask is the result of task new.
@@ -296,9 +315,10 @@ type proposedTask struct {
 	Doubts   []string          `json:"doubts"`   // columns to look at again, and why
 	Said     string            `json:"-"`
 	From     string            `json:"-"`
-	Node     string            `json:"-"`
-	Members  int               `json:"-"` // of the committee
-	Expected expectedFlags     `json:"-"` // said, or else counted in the file
+	// Rehearsal are the flags of testnet rehearse for the file; "": its records are too few.
+	Rehearsal string        `json:"-"`
+	Members   int           `json:"-"` // of the committee
+	Expected  expectedFlags `json:"-"` // said, or else counted in the file
 }
 
 type proposedFeature struct {
@@ -321,15 +341,16 @@ func (t proposedTask) String() string {
 	for _, line := range t.Doubts {
 		b.WriteString(paragraph("Look at   ", line+"."))
 	}
-	node := ""
-	if t.Node != "" {
-		node = " --node-column " + shellWord(t.Node)
-	}
 	fmt.Fprintf(&b, "Wrote %s, a task for the network %s. Read it; then:\n", t.File, t.Network)
 	fmt.Fprintf(&b, "  %s task check %s%s\n", program("p2pnode"), shellWord(t.File), t.Expected)
 	fmt.Fprintf(&b, "  %s task explain %s\n", program("p2pnode"), shellWord(t.File))
-	fmt.Fprintf(&b, "  %s rehearse --task %s --data %s%s\n", program("testnet"), shellWord(t.File), shellWord(t.From), node)
+	if t.Rehearsal != "" {
+		fmt.Fprintf(&b, "  %s rehearse --task %s%s\n", program("testnet"), shellWord(t.File), t.Rehearsal)
+	}
 	fmt.Fprintf(&b, "  %s init --task %s\n", program("p2pnode"), shellWord(t.File))
+	if t.Rehearsal == "" {
+		b.WriteString(paragraph("", fmt.Sprintf("%s is too small for testnet rehearse, which wants two people with %d records or more.", t.From, draft.Measured)))
+	}
 	if t.Members > 0 {
 		b.WriteString(paragraph("", fmt.Sprintf("Each of the %d members makes its node with --identity FILE, the file that \"p2pnode identity\" wrote.", t.Members)))
 	}

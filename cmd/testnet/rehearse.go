@@ -96,8 +96,8 @@ func (o *rehearseOptions) check() (*learner.Task, error) {
 		return nil, errors.New("name the task with --task and the file with --data")
 	case o.nodes < 2:
 		return nil, fmt.Errorf("--nodes %d: must be a number from 2 up", o.nodes)
-	case o.records < 1:
-		return nil, fmt.Errorf("--records %d: must be a number from 1 up", o.records)
+	case o.records < learner.Fold:
+		return nil, fmt.Errorf("--records %d: must be a number from %d up, as one of so many is kept to measure models on", o.records, learner.Fold)
 	}
 	t, err := datadir.LoadTask(o.task)
 	if err != nil {
