@@ -28,8 +28,8 @@ type Column struct {
 	Min, Max                       float64 // of the numbers
 	// Length is the length of the vectors; 0 if they differ.
 	Length int
-	// FirstText is the line of the first cell that is not a number.
-	FirstText int
+	// noNumber are the cells that are not numbers, noTime those that are neither numbers nor times.
+	noNumber, noTime others
 	// faults counts what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
 	// known of these cells. firstFault is the line of the first.
 	faults, firstFault int
@@ -56,6 +56,27 @@ type Column struct {
 	listed bool // some cell lists several
 	words  int  // words of all cells
 	told   tells
+}
+
+// others are cells that are not of a kind, the first with its line.
+type others struct {
+	cells, line int
+	first       string
+}
+
+func (o *others) add(line int, cell string) {
+	if o.cells++; o.cells == 1 {
+		o.line, o.first = line, shortened(cell)
+	}
+}
+
+// shortened is a cell for a message.
+func shortened(cell string) string {
+	const most = 30 // letters
+	if letters := []rune(cell); len(letters) > most {
+		return string(letters[:most]) + "..."
+	}
+	return strings.Clone(cell)
 }
 
 // Bounds on what is kept about a column.
@@ -135,9 +156,7 @@ func (c *Column) addPointed(line int, cell string) {
 
 func (c *Column) addText(line int, cell string, comma rune) {
 	c.counting = false
-	if c.FirstText == 0 {
-		c.FirstText = line
-	}
+	c.noNumber.add(line, cell)
 	switch almost(cell, comma) {
 	case Time:
 		c.almostTimes++
@@ -149,6 +168,8 @@ func (c *Column) addText(line int, cell string, comma rune) {
 		if len(cell) == len(time.DateOnly) {
 			c.dates++
 		}
+	} else {
+		c.noTime.add(line, cell)
 	}
 	if n := vectorLength(cell); n > 0 {
 		if c.Vectors++; c.Vectors == 1 {

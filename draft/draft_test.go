@@ -116,6 +116,42 @@ func TestDoubtfulNumbers(t *testing.T) {
 	}
 }
 
+// A column of which some cells are no numbers or times is doubted, with the first of them.
+func TestDoubtfulCells(t *testing.T) {
+	for _, c := range []struct {
+		name, odd string
+		every     int // so many cells are odd
+		cell      func(i int) string
+		kind      string // that is wished
+		want      string // "": nothing is said of odd cells
+	}{
+		{"size", "n.a.", 2, func(i int) string { return fmt.Sprint(i * i % 97) }, "", `: of 60 cells 30 are numbers, and the first that is none is "n.a." on line 2, and so all are taken for texts`},
+		{"size", "<LOD", 2, func(i int) string { return fmt.Sprint(i * i % 5) }, "", `: of 60 cells 30 are numbers`},
+		{"size", "n.a.", 2, func(i int) string { return fmt.Sprint(i * i % 97) }, Set, ""},
+		{"size", "n.a.", 2, func(i int) string { return fmt.Sprint("a", i*i%97) }, "", ""},
+		{"zip code", "EC1A", 2, func(i int) string { return fmt.Sprint(i * i % 17) }, "", ""},
+		{"day", "soon", 20, func(i int) string { return fmt.Sprintf("2024-03-%02d", 1+i*7%30) }, Time, `: 3 cells are no time, the first on line 2, "soon": mend them`},
+		{"day", "1700000000", 20, func(i int) string { return fmt.Sprintf("2024-03-%02d", 1+i*7%30) }, Time, ""},
+	} {
+		text := c.name + ",y\n" + strings.Join(made(60, func(i int) string {
+			if i%c.every == 0 {
+				return fmt.Sprintf("%s,%d", c.odd, i*i%7)
+			}
+			return fmt.Sprintf("%s,%d", c.cell(i), i*i%7)
+		}), "\n")
+		w := Wishes{Public: true, Kinds: map[string]string{}}
+		if c.kind != "" {
+			w.Kinds[c.name] = c.kind
+		}
+		p, err := NewPlan(surveyed(t, text, "", ""), w)
+		require.NoError(t, err)
+		said := strings.Join(p.Doubts(), "\n")
+		if odd := strings.Contains(said, "are numbers") || strings.Contains(said, "cells are no"); odd != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf("%+v: %q", c, said)
+		}
+	}
+}
+
 // What would be a time or a number if it were written otherwise is said to be.
 func TestCellsWrittenOtherwise(t *testing.T) {
 	for cell, want := range map[string]string{
@@ -331,6 +367,13 @@ func TestPlanErrors(t *testing.T) {
 		{rows, "", Wishes{Ranges: map[string]Range{"c": {0, 1}}}, `no column "c"; there are a, b, y`},
 		{rows, "", Wishes{Kinds: map[string]string{"a": "colour"}}, "choose one of number, set"},
 		{rows, "", Wishes{Kinds: map[string]string{"y": "time"}}, "not time"},
+		{rows, "", Wishes{Kinds: map[string]string{"b": "time"}}, `column "b" cannot be of the kind "time": none of its cells is one, and the first that is none is "x" on line 2; write times as`},
+		{"a,y\n5/12/2024,1\n2024-05-12,3\n5/13/2024,2\n", "", Wishes{Kinds: map[string]string{"a": "time"}}, `of its 3 cells only 1 may be one, and the first that is none is "5/12/2024" on line 2`},
+		{"a,y\n1,Inf\n2,3\n4,8\n", "", Wishes{}, `"y" cannot be predicted: of 3 cells 2 are numbers, and the first that is none is "Inf" on line 2: mend or empty the others, or leave their lines out with --kind y=number, or take its 3 different values for classes with --kind y=set`},
+		{"a,y\n" + strings.Join(made(200, func(i int) string {
+			return fmt.Sprintf("%d,%d%s", i%3, i, []string{"", "? " + strings.Repeat("many", 9)}[i%2])
+		}), "\n"), "", Wishes{}, `of 200 cells 100 are numbers, and the first that is none is "1? manymanymanymanymanymanyman..." on line 3: mend or empty the others, or leave their lines out with --kind y=number; name`},
+		{"a,y\n1,2024-05-12\n2,2024-05-13\n4,2024-06-12\n", "", Wishes{}, "its cells are times, and what is predicted is a number or a class"},
 		{rows, "", Wishes{Kinds: map[string]string{"a": LeftOut, "b": LeftOut}}, "no column is left to predict \"y\" from:\n  a: you left it out\n  b: you left it out"},
 	} {
 		if _, err := NewPlan(surveyed(t, c.text, "", c.target), c.wishes); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -46,6 +46,9 @@ func (c *Column) judge() judgement {
 		}
 		j.doubt = other
 	}
+	if j.doubt == "" && (j.kind == Set || j.kind == Key || j.kind == Text) {
+		j.doubt = c.halfNumbers()
+	}
 	if j.doubt == "" && c.told.goes() {
 		j.doubt = "each of its values goes with one of what is predicted; if nobody knows it before that, --leave-out it"
 	}
@@ -62,18 +65,47 @@ func (c *Column) judgeLooks() judgement {
 	case c.names():
 		return judgement{kind: Key}
 	case c.mostlyNumbers():
-		return judgement{kind: Number, log: c.skewed(), doubt: c.strays()}
+		return judgement{kind: Number, log: c.skewed(), doubt: c.strays(Number)}
 	}
 	return c.judgeText()
 }
 
-// strays describes the other cells of a column of numbers.
-func (c *Column) strays() string {
-	n := c.full() - c.Numbers
-	if n == 0 {
+// strays describes the other cells of a column of numbers or times.
+func (c *Column) strays(kind string) string {
+	none := c.noNumber
+	if kind == Time {
+		none = c.noTime
+	}
+	if none.cells == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s no number, the first on line %d: mend them or empty them, or their lines cannot be imported", cellsAre(n), c.FirstText)
+	return fmt.Sprintf("%s no %s, the first on line %d, %q: mend them or empty them, or their lines cannot be imported", cellsAre(none.cells), kind, none.line, none.first)
+}
+
+// halfNumbers describes a column that is taken for texts though many of its cells are numbers.
+func (c *Column) halfNumbers() string {
+	const many = 3 // one of so many
+	if c.identifier() || many*c.Numbers < c.full() || c.noNumber.cells == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, and so all are taken for texts: mend or empty the others, if it is a number", c.mixed())
+}
+
+// mixed says how many cells are numbers, and which is the first that is none.
+func (c *Column) mixed() string {
+	return fmt.Sprintf("of %d cells %d are numbers, and the first that is none is %q on line %d", c.full(), c.Numbers, c.noNumber.first, c.noNumber.line)
+}
+
+// timeless says why the column cannot be one of times; "" if most of its cells may be some.
+func (c *Column) timeless() string {
+	if 2*c.noTime.cells <= c.full() {
+		return ""
+	}
+	are := "none of its cells is one"
+	if n := c.full() - c.noTime.cells; n > 0 {
+		are = fmt.Sprintf("of its %d cells only %d may be one", c.full(), n)
+	}
+	return fmt.Sprintf("%s, and the first that is none is %q on line %d; write times as 2024-03-01 or 2024-03-01 08:30", are, c.noTime.first, c.noTime.line)
 }
 
 // cellsAre is the beginning of a sentence about n cells.

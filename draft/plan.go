@@ -69,8 +69,11 @@ func NewPlan(s *Survey, w Wishes) (*Plan, error) {
 		default:
 			u.judgement = w.judge(c)
 		}
-		if u.target && u.why != "" {
+		switch {
+		case u.target && u.why != "":
 			return nil, fmt.Errorf("column %q cannot be predicted: %s; name the column to predict with --target", c.Name, u.why)
+		case u.kind == "":
+			return nil, fmt.Errorf("column %q cannot be of the kind %q: %s", c.Name, w.Kinds[c.Name], u.why)
 		}
 		p.uses = append(p.uses, u)
 	}
@@ -128,8 +131,14 @@ func (w *Wishes) judge(c *Column) judgement {
 		return looks
 	}
 	said := judgement{kind: kind, long: looks.long || c.meanWords() > 1}
-	if kind == Number {
-		said.log, said.doubt = c.skewed(), c.strays()
+	switch kind {
+	case Number:
+		said.log, said.doubt = c.skewed(), c.strays(kind)
+	case Time:
+		if why := c.timeless(); why != "" {
+			return judgement{why: why}
+		}
+		said.doubt = c.strays(kind)
 	}
 	return said
 }
@@ -144,7 +153,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	case kind == Set, valued:
 		return judgement{kind: Set}
 	case kind == Number, ranged:
-		return judgement{kind: Number, doubt: c.strays()}
+		return judgement{kind: Number, doubt: c.strays(Number)}
 	case kind != "":
 		return judgement{why: fmt.Sprintf("what is predicted is of the kind %s or %s, not %s", Number, Set, kind)}
 	case c.distinctCells() == 1:
@@ -152,13 +161,21 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	case c.classes():
 		return judgement{kind: Set}
 	case c.mostlyNumbers():
-		j := judgement{kind: Number, doubt: c.strays()}
+		j := judgement{kind: Number, doubt: c.strays(Number)}
 		if c.whole && c.repeats() && j.doubt == "" {
 			j.doubt = fmt.Sprintf("it is predicted as a number; --kind %s=%s makes its %d numbers classes", c.Name, Set, len(c.values))
 		}
 		return j
 	case c.otherwise() != "":
 		return judgement{why: c.otherwise()}
+	case c.mostlyTimes():
+		return judgement{why: "its cells are times, and what is predicted is a number or a class"}
+	case c.Numbers > 0:
+		why := fmt.Sprintf("%s: mend or empty the others, or leave their lines out with --kind %s=%s", c.mixed(), c.Name, Number)
+		if c.values != nil {
+			why += fmt.Sprintf(", or take its %d different values for classes with --kind %s=%s", len(c.values), c.Name, Set)
+		}
+		return judgement{why: why}
 	}
 	return judgement{why: fmt.Sprintf("it has %d different texts, and a class is one of %d at most", c.distinctCells(), mostValues)}
 }
