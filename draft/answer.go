@@ -103,7 +103,7 @@ func (c *Column) question(kind string, target bool) Question {
 		q.Suggested = valuesText(c.Values())
 		q.Rounded = q.Suggested
 	} else if c.Numbers > 0 {
-		q.Suggested, q.Rounded = c.widened().String(), round(c.Min, c.Max).String()
+		q.Suggested, q.Rounded = c.widened(Range{c.Min, c.Max}).String(), round(c.Min, c.Max).String()
 	}
 	return q
 }
@@ -115,6 +115,9 @@ func (c *Column) seen(kind string) string {
 		text = fmt.Sprintf("%d numbers from %s to %s", c.Numbers, short(c.Min), short(c.Max))
 		if c.values != nil && len(c.values) <= mostShown {
 			text += fmt.Sprintf(", %d different ones", len(c.values))
+		}
+		if apart := c.apart(); apart != "" {
+			text += "; " + apart
 		}
 	} else {
 		text = fmt.Sprintf("%d different values", c.distinctCells())
@@ -145,26 +148,26 @@ func firstOf(values []string, n int) string {
 // short is a number for people.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// widened is a range that hides the outermost numbers: a fifth wider at either end, and
+// widened is a range that hides the outermost numbers of r: a fifth wider at either end, and
 // round. A range that is never below 0 stays so, shares and percentages get their
 // natural range, and the steps of a scale stay as they are.
-func (c *Column) widened() Range {
+func (c *Column) widened(r Range) Range {
 	switch {
-	case c.Min >= 0 && c.Max <= 1:
+	case r.Low >= 0 && r.High <= 1:
 		return Range{0, 1}
-	case c.Min >= -1 && c.Max <= 1:
+	case r.Low >= -1 && r.High <= 1:
 		return Range{-1, 1}
-	case c.Min >= 0 && c.Max > 50 && c.Max <= 100:
+	case r.Low >= 0 && r.High > 50 && r.High <= 100:
 		return Range{0, 100}
 	}
 	if len(c.values) <= mostShown && c.repeats() { // the numbers are the steps of a scale
-		return round(c.Min, c.Max)
+		return round(r.Low, r.High)
 	}
 	const wider = 0.2
-	more := wider * (c.Max/2 - c.Min/2) * 2
-	r := round(c.Min-more, c.Max+more)
-	if c.Min >= 0 {
-		r.Low = max(r.Low, 0)
+	more := wider * (r.High/2 - r.Low/2) * 2
+	wide := round(r.Low-more, r.High+more)
+	if r.Low >= 0 {
+		wide.Low = max(wide.Low, 0)
 	}
-	return r
+	return wide
 }

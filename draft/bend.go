@@ -22,7 +22,7 @@ func (p *Plan) bends(u *use, target *learner.Target) string {
 	bending := straight
 	var line, advice string
 	switch r, ranged := p.wishes.Ranges[u.Name]; {
-	case u.target:
+	case u.target, p.outlying(u) != "":
 		return ""
 	case u.kind == Number && !(u.log && straight.Log) && ranged && r.Low < r.High:
 		var at []string

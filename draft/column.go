@@ -26,6 +26,7 @@ type Column struct {
 	// others are numbers or not; some of those that are not are times or vectors.
 	Empty, Numbers, Times, Vectors int
 	Min, Max                       float64 // of the numbers
+	lowest, highest                edge
 	// Length is the length of the vectors; 0 if they differ.
 	Length int
 	// noNumber are the cells that are not numbers, noTime those that are neither numbers nor times.
@@ -90,6 +91,7 @@ const (
 func newColumn(name string, at int) *Column {
 	return &Column{
 		Name: name, at: at, Min: math.Inf(1), Max: math.Inf(-1), whole: true, counting: true,
+		lowest: edge{sign: 1}, highest: edge{sign: -1},
 		typical: newSample[float64](samples), values: map[string]int{}, told: newTells(),
 	}
 }
@@ -141,6 +143,8 @@ func (c *Column) addNumber(v float64) {
 	c.last = v
 	c.Numbers++
 	c.Min, c.Max = min(c.Min, v), max(c.Max, v)
+	c.lowest.add(v)
+	c.highest.add(v)
 	c.whole = c.whole && v == math.Trunc(v)
 	c.typical.add(v)
 }

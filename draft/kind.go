@@ -202,11 +202,12 @@ func (c *Column) seconds() bool {
 	return false
 }
 
-// skewed reports whether no number is below 0 and most lie in the lowest twentieth of
+// skewed reports whether nearly no number is below 0 and most lie in the lowest twentieth of
 // their range, so that their logarithms are more useful.
 func (c *Column) skewed() bool {
 	const lowest = 20
-	return c.Min >= 0 && median(c.typical.kept)-c.Min < (c.Max-c.Min)/lowest
+	r, _ := c.bulk()
+	return r.Low >= 0 && median(c.typical.kept)-r.Low < (r.High-r.Low)/lowest
 }
 
 // wordsOf returns the words of a column's name in small letters, at least one: those of

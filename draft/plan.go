@@ -264,7 +264,7 @@ func (p *Plan) LeftOut() (lines []string) {
 func (p *Plan) Doubts() (lines []string) {
 	target, gain := p.scale()
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.offCenter(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.ranged(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
