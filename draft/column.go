@@ -122,7 +122,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 	c.distinct.add(cell)
 	c.words += len(strings.Fields(cell))
 	if v, ok := number(cell, comma); ok {
-		c.addNumber(v)
+		c.addNumber(line, v)
 		if comma != ',' && strings.Contains(cell, ".") {
 			c.addPointed(line, cell)
 		}
@@ -138,13 +138,13 @@ func number(cell string, comma rune) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-func (c *Column) addNumber(v float64) {
+func (c *Column) addNumber(line int, v float64) {
 	c.counting = c.counting && (c.Rows == 1 || v == c.last+1)
 	c.last = v
 	c.Numbers++
 	c.Min, c.Max = min(c.Min, v), max(c.Max, v)
-	c.lowest.add(v)
-	c.highest.add(v)
+	c.lowest.add(line, v)
+	c.highest.add(line, v)
 	c.whole = c.whole && v == math.Trunc(v)
 	c.typical.add(v)
 }

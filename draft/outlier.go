@@ -13,14 +13,18 @@ type edge struct {
 	sign    float64   // 1 for the lowest; -1 for the highest, which are kept with the other sign
 	numbers []float64 // from the outermost on
 	cells   []int
+	line    int // where the outermost is first
 }
 
 // mostOuter is how many numbers an edge keeps.
 const mostOuter = 32
 
-func (e *edge) add(v float64) {
+func (e *edge) add(line int, v float64) {
 	v *= e.sign
 	i, found := slices.BinarySearch(e.numbers, v)
+	if i == 0 && !found {
+		e.line = line
+	}
 	switch {
 	case found:
 		e.cells[i]++
@@ -82,14 +86,35 @@ func (c *Column) apart() string {
 	if n == 0 {
 		return ""
 	}
-	lie, from := "lie", c.Min
+	lie, one := "lie", c.first(c.lowest)
 	if n == 1 {
 		lie = "lies"
 	}
-	if from == bulk.Low {
-		from = c.Max
+	if c.Min == bulk.Low {
+		one = c.first(c.highest)
 	}
-	return fmt.Sprintf("%d of %d numbers %s far from all others, as %s does, and these are between %s and %s", n, c.Numbers, lie, short(from), short(bulk.Low), short(bulk.High))
+	return fmt.Sprintf("%d of %d numbers %s far from all others, as %s does, and these are between %s and %s", n, c.Numbers, lie, one, short(bulk.Low), short(bulk.High))
+}
+
+// first names the outermost number at an edge, and the line of its first cell.
+func (c *Column) first(e edge) string {
+	return fmt.Sprintf("%s on line %d", short(e.sign*e.numbers[0]), e.line)
+}
+
+// boundless says that the target's range is too wide to compute with, and which cell made it so.
+func (u *use) boundless(r Range) error {
+	far, narrower := max(-r.Low, r.High)/2, "LOW..HIGH"
+	if bulk, _ := u.bulk(); max(-bulk.Low, bulk.High) < far {
+		narrower = u.widened(bulk).String()
+	}
+	advice := fmt.Sprintf("give a narrower one with --range %s=%s", u.Name, narrower)
+	switch {
+	case u.Max > far:
+		advice = fmt.Sprintf("mend or empty the cell %s, or %s", u.first(u.highest), advice)
+	case u.Min < -far:
+		advice = fmt.Sprintf("mend or empty the cell %s, or %s", u.first(u.lowest), advice)
+	}
+	return fmt.Errorf("column %q: the range from %s to %s is too wide to compute with: %s", u.Name, short(r.Low), short(r.High), advice)
 }
 
 // outlying says which numbers lie far from nearly all and make the range of the task wide.

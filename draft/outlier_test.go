@@ -93,7 +93,7 @@ func TestOrdinaryNumbersAreNotApart(t *testing.T) {
 		for i := range 300 {
 			c := newColumn("x", 0)
 			for range []int{20, 60, 200, 1000}[i%4] {
-				c.addNumber(draw())
+				c.addNumber(0, draw())
 			}
 			if _, n := c.bulk(); n > 0 {
 				said[name]++
@@ -120,7 +120,7 @@ func TestRangesThatDoNotFit(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%s,%d\n", x, i*7%50)
 	}
-	const apart = "5 of 200 numbers lie far from all others, as -999 does, and these are between 0 and 28"
+	const apart = "5 of 200 numbers lie far from all others, as -999 on line 9 does, and these are between 0 and 28"
 	for _, c := range []struct {
 		x, y Range
 		want string // "": nothing is said
@@ -142,5 +142,26 @@ func TestRangesThatDoNotFit(t *testing.T) {
 	require.NoError(t, err)
 	if seen := p.Questions()[0].Seen; !strings.HasSuffix(seen, apart) {
 		t.Errorf("seen: %q", seen)
+	}
+}
+
+// A range that is too wide to compute with is refused, with the cell that made it so.
+func TestBoundlessTarget(t *testing.T) {
+	rows := "x,y\n" + strings.Join(made(40, func(i int) string { return fmt.Sprintf("%d,%d", i*i%17, i*i%23) }), "\n")
+	for _, c := range []struct {
+		text string
+		w    Wishes
+		want string
+	}{
+		{rows + "\n3,1e308\n", Wishes{Public: true}, `column "y": the range from 0 to 1e+308 is too wide to compute with: mend or empty the cell 1e+308 on line 42, or give a narrower one with --range y=0..25`},
+		{rows + "\n3,-1e308\n", Wishes{Public: true}, "mend or empty the cell -1e+308 on line 42, or give a narrower one with --range y=0..25"},
+		{"x,y\n1,1e308\n7,-1e308\n3,5\n4,7\n5,9\n", Wishes{Public: true}, "mend or empty the cell 1e+308 on line 2, or give a narrower one with --range y=LOW..HIGH"},
+		{rows, Wishes{Ranges: map[string]Range{"x": {0, 20}, "y": {0, 1e308}}}, `the range from 0 to 1e+308 is too wide to compute with: give a narrower one with --range y=0..18`},
+	} {
+		p, err := NewPlan(surveyed(t, c.text, "", ""), c.w)
+		require.NoError(t, err)
+		if _, err := p.TOML(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
 	}
 }

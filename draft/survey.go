@@ -87,8 +87,9 @@ func (s *Survey) Owners() (owners, records int) {
 	return owners, max(1, s.Columns[s.Target].full()/owners)
 }
 
-// Measurable returns how many people, at most this many, have [Measured] records or more; 0 if fewer than two have. If no column names the owners, it is among how
-// many people the rows can be dealt out.
+// Measurable returns how many people, at most this many, have [Measured] records or more; 0 if
+// fewer than two have. If no column names the owners, it is among how many people the rows can be
+// dealt out.
 func (s *Survey) Measurable(most int) (people int) {
 	if s.Node < 0 {
 		people = s.Columns[s.Target].full() / Measured

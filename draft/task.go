@@ -3,6 +3,7 @@ package draft
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"p2pnode/learner"
 )
@@ -45,7 +46,11 @@ func (p *Plan) task() (*learner.Task, error) {
 	if p.wishes.Committee != nil {
 		said.Sums.Committee, keys["sums.committee"] = p.wishes.Committee, true
 	}
-	return said.Complete(keys, learner.Expected{Nodes: p.wishes.Nodes, Records: float64(p.wishes.Records)}), nil
+	t := said.Complete(keys, learner.Expected{Nodes: p.wishes.Nodes, Records: float64(p.wishes.Records)})
+	if math.IsInf(t.Radius, 0) { // it follows from the range of the target
+		return nil, target.boundless(p.wishes.Ranges[target.Name])
+	}
+	return t, nil
 }
 
 // feature is a column as a feature of the task. The logarithm of a number is taken if the target is
