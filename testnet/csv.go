@@ -41,7 +41,7 @@ func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, 
 	people.set.Catalogue, people.skipped = t.Hashed(), o.Skipped
 	node, named := rows.Column(o.Column)
 	if !named && o.Deal == 0 {
-		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is: name another with --node-column%s", file, o.Column, csvfile.Meant(o.Column, rows.Columns))
+		return nil, fmt.Errorf("testnet: %s has no column %q that says whose record a line is: name another with --node-column; if there is none, testnet rehearse deals the lines out to people, and so does testnet export with --nodes%s", file, o.Column, csvfile.Meant(o.Column, rows.Columns))
 	}
 	if err := people.needs(func(c string) bool { _, ok := rows.Column(c); return ok }, rows.Columns); err != nil {
 		return nil, err

@@ -131,6 +131,8 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"paper", "all", "--quick", "--out", bad}, "--out " + bad},
 		{[]string{"--data", other}, `has no column "genres", which the task "movies" reads; name the task that belongs to the file with --task`},
 		{[]string{"paper", "csv", "--data", unowned, "--quick"}, "testnet: " + unowned + ` has no column "node"`},
+		{[]string{"--data", unowned, "--sim", "--nodes", "all"}, "if there is none, testnet rehearse deals the lines out"},
+		{[]string{"paper", "csv", "--data", unowned, "--quick"}, "of a file that has none testnet rehearse deals the lines out to people"},
 		{[]string{"--data", bad}, "line 3: column \"year\": \"soon\""},
 		{[]string{"export", "--out", filepath.Join(bad, "x"), "--nodes", "2"}, "export"},
 	} {
@@ -352,7 +354,7 @@ func TestExportOfAStrangersFile(t *testing.T) {
 	}{
 		{"--node-column viewer --nodes all", "2 people of " + file, "", 0},
 		{"--nodes 3", "3 people of " + file, "so the lines were dealt out to 3 people in turn", 0},
-		{"", "", `no column "node" that says whose record a line is: name another with --node-column`, exitFailed},
+		{"", "", `no column "node" that says whose record a line is: name another with --node-column; if there is none, testnet rehearse deals the lines out to people, and so does testnet export with --nodes`, exitFailed},
 		{"--node-column reader --nodes 3", "", `no column "reader"`, exitFailed},
 		{"--node-column viewer --data " + bad, "", "leave them out with --skip-bad", exitFailed},
 		{"--node-column viewer --nodes all --skip-bad --data " + bad, "2 people of " + bad, "Left out: " + bad + " has 1 bad line:", 0},
