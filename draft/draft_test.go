@@ -674,6 +674,37 @@ func TestMeasurable(t *testing.T) {
 	}
 }
 
+// A command for the file leaves out what cannot be read.
+func TestBadLines(t *testing.T) {
+	const head = "node,when,size,y\n"
+	rows := strings.Join(made(40, func(i int) string { return fmt.Sprintf("%c,2024-03-%02d,%d,%d\n", 'a'+i%3, 1+i%28, i*i%17, i*i%5) }), "")
+	classes := strings.ReplaceAll(rows, ",4\n", ",no\n")
+	for _, c := range []struct {
+		text   string
+		wishes Wishes
+		want   bool
+	}{
+		{head + rows, Wishes{}, false},
+		{head + rows + "a,,,3\nn/a,2024-03-01,1,2\n", Wishes{}, false},
+		{head + rows + "a,2024-03-01,1,\n", Wishes{}, true},
+		{head + rows + "a,2024-03-01,1,#N/A\n", Wishes{}, true},
+		{head + rows + "a,2024-03-01,1,much\n", Wishes{}, true},
+		{head + rows + "a,2024-03-01,big,1\n", Wishes{}, true},
+		{head + rows + "a,2024-03-01,big,1\n", Wishes{Kinds: map[string]string{"size": LeftOut}}, false},
+		{head + rows + "a,soon,2,1\n", Wishes{Kinds: map[string]string{"when": Time}}, true},
+		{head + rows + "  ,2024-03-01,1,2\n", Wishes{}, true},
+		{head + classes, Wishes{Kinds: map[string]string{"y": Set}}, false},
+		{head + classes, Wishes{Values: map[string][]string{"y": {"0", "1"}}}, true},
+	} {
+		c.wishes.Public = true
+		p, err := NewPlan(surveyed(t, c.text, "", ""), c.wishes)
+		require.NoError(t, err)
+		if p.BadLines() != c.want {
+			t.Errorf("%.30q of %q: bad lines %v", c.text[len(c.text)-30:], p.Doubts(), !c.want)
+		}
+	}
+}
+
 // told are the doubts about a column of what these cells say and of its targets.
 func told(t *testing.T, w Wishes, random *rand.Rand, cell, target func(x float64) string) string {
 	t.Helper()

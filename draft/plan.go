@@ -263,6 +263,10 @@ func (p *Plan) LeftOut() (lines []string) {
 // Doubts says which columns the owner should look at again and why, a line each.
 func (p *Plan) Doubts() (lines []string) {
 	target, gain := p.scale()
+	if none := p.survey.ownerless; none.cells > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %s empty, the first on line %d, and testnet cannot know whose such a line is: fill it in, or leave it out with --skip-bad",
+			p.survey.Columns[p.survey.Node].Name, cellsAre(none.cells), none.line))
+	}
 	for _, u := range p.uses {
 		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.ranged(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
 			if doubt != "" {
@@ -271,6 +275,24 @@ func (p *Plan) Doubts() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// BadLines reports whether some lines of the file cannot be read as the task says, or do not say
+// whose they are.
+func (p *Plan) BadLines() bool {
+	return p.survey.ownerless.cells > 0 || slices.ContainsFunc(p.uses, func(u use) bool {
+		switch {
+		case u.target && u.Empty+u.faults > 0:
+			return true
+		case u.kind == Number:
+			return u.faults+u.noNumber.cells > 0
+		case u.kind == Time:
+			return u.faults+u.noTime.cells > 0
+		case u.kind == Set && u.target:
+			return u.values == nil || u.unlisted(p.wishes.Values[u.Name]) != ""
+		}
+		return false
+	})
 }
 
 // faulty says what becomes of cells in which a spreadsheet shows an error.

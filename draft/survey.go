@@ -24,6 +24,8 @@ type Survey struct {
 	comma rune
 	rows  sample[[]string] // cells of some rows with something to predict
 	owned map[string]int   // rows with something to predict of the first owners
+	// ownerless are the cells that should name an owner and are empty.
+	ownerless others
 }
 
 const (
@@ -129,6 +131,9 @@ func (s *Survey) Add(line int, cells []string) {
 	}
 	for i, c := range s.Columns {
 		c.add(line, cells[i], s.comma)
+	}
+	if s.Node >= 0 && strings.TrimSpace(cells[s.Node]) == "" {
+		s.ownerless.add(line, "")
 	}
 	target := strings.TrimSpace(cells[s.Target])
 	if nothing(target) {

@@ -278,7 +278,7 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 		File: out, Task: t.Name, Network: datadir.NetworkName(t), Said: f.saidAloud(s), From: f.from,
 		LeftOut: p.LeftOut(), Doubts: p.Doubts(), Members: len(f.wishes.Committee),
 	}
-	report.Rehearsal = rehearsalFlags(s, f.from, f.node)
+	report.Rehearsal = rehearsalFlags(s, p, f.from, f.node)
 	nodes, records := s.Owners()
 	report.Expected = expectedFlags{cmp.Or(f.wishes.Nodes, nodes), float64(cmp.Or(f.wishes.Records, records))}
 	for i := range t.Features {
@@ -289,7 +289,7 @@ func (f *newTask) write(s *draft.Survey, p *draft.Plan) (report proposedTask, er
 
 // rehearsalFlags are the flags of testnet rehearse for a file with a column node that says whose a
 // line is; "" if its records are too few.
-func rehearsalFlags(s *draft.Survey, from, node string) (text string) {
+func rehearsalFlags(s *draft.Survey, p *draft.Plan, from, node string) (text string) {
 	const usual = 20 // people of a rehearsal
 	people := s.Measurable(usual)
 	if people == 0 {
@@ -301,6 +301,9 @@ func rehearsalFlags(s *draft.Survey, from, node string) (text string) {
 		text += " --node-column " + shellWord(node)
 	case s.Node < 0 && people < usual:
 		text += fmt.Sprintf(" --nodes %d", people)
+	}
+	if p.BadLines() {
+		text += " --skip-bad"
 	}
 	return text
 }
