@@ -705,6 +705,28 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// Values that differ in capitals only are named, of classes and of a feature.
+func TestCapitals(t *testing.T) {
+	const alike = "values that differ in capitals only count as different ones: "
+	for _, c := range []struct {
+		values []string
+		want   string
+	}{
+		{[]string{"TRUE", "False", "True", "true"}, alike + "TRUE and True and true; write them alike"},
+		{[]string{"Nein", "JA, sehr", "nein", "ja, sehr"}, alike + `"JA, sehr" and "ja, sehr", Nein and nein; write`},
+		{[]string{"ja", "Jan", "nein"}, ""},
+	} {
+		for _, target := range []string{"colour", "size"} {
+			text := "size;colour\n" + strings.Join(made(90, func(i int) string { return fmt.Sprintf("%d;%s", i*i*i%11, c.values[i%len(c.values)]) }), "\n")
+			p, err := NewPlan(surveyed(t, text, "", target), Wishes{Public: true})
+			require.NoError(t, err)
+			if got := strings.Join(p.Doubts(), "\n"); c.want == "" && strings.Contains(got, alike) || !strings.Contains(got, c.want) {
+				t.Errorf("%q to predict %s: %q", c.values, target, got)
+			}
+		}
+	}
+}
+
 // told are the doubts about a column of what these cells say and of its targets.
 func told(t *testing.T, w Wishes, random *rand.Rand, cell, target func(x float64) string) string {
 	t.Helper()

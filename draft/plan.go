@@ -268,7 +268,7 @@ func (p *Plan) Doubts() (lines []string) {
 			p.survey.Columns[p.survey.Node].Name, cellsAre(none.cells), none.line))
 	}
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), p.ranged(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), u.capitals(), p.ranged(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
@@ -360,6 +360,28 @@ func (u *use) unlisted(answer []string) string {
 		return fmt.Sprintf("the file has other values than you name, and their lines cannot be imported: %s", firstOf(others, mostShown))
 	}
 	return fmt.Sprintf("the file has other values than you name, and they count as unknown: %s", firstOf(others, mostShown))
+}
+
+// capitals names values that differ in capitals only.
+func (u *use) capitals() string {
+	if u.kind != Set {
+		return ""
+	}
+	alike := map[string][]string{}
+	for _, v := range u.Values() {
+		small := strings.ToLower(v)
+		alike[small] = append(alike[small], valuesText([]string{v}))
+	}
+	var said []string
+	for _, small := range slices.Sorted(maps.Keys(alike)) {
+		if values := alike[small]; len(values) > 1 {
+			said = append(said, strings.Join(values, " and "))
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("values that differ in capitals only count as different ones: %s; write them alike", strings.Join(said, ", "))
 }
 
 // takePublic answers the questions from a public file.
