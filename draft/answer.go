@@ -137,12 +137,17 @@ func (c *Column) seen(kind string) string {
 // mostShown is how many values of a column are shown.
 const mostShown = 12
 
-// firstOf lists the first of the values.
+// firstOf lists the first of the values, with quotation marks around one that has a comma in it.
 func firstOf(values []string, n int) string {
-	if len(values) <= n {
-		return strings.Join(values, ", ")
+	quoted := make([]string, min(len(values), n))
+	for i := range quoted {
+		quoted[i] = valuesText(values[i : i+1])
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(values[:n], ", "), len(values)-n)
+	text := strings.Join(quoted, ", ")
+	if more := len(values) - n; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // short is a number for people.

@@ -338,6 +338,9 @@ func TestSurveyErrors(t *testing.T) {
 	for _, c := range []struct{ text, node, target, want string }{
 		{"a,b\n", "", "c", `no column "c"; there are a, b`},
 		{"a,b\n", "c", "", `no column "c"`},
+		{"Sorte;Ertrag kg\n", "", "Ertrag", `no column "Ertrag"; there are Sorte, Ertrag kg; do you mean "Ertrag kg"?`},
+		{"Sorte;Ertrag kg\n", "sort", "", `do you mean "Sorte"?`},
+		{"a|b\n1|2\n", "", "", "and one at least to predict it from; commas, semicolons or tabs separate the cells"},
 		{"a,b\n", "b", "b", "says whose record a line is"},
 		{"a\n1\n", "", "", "too few columns"},
 		{"node,b\n", "", "", "too few columns"},
@@ -365,6 +368,7 @@ func TestPlanErrors(t *testing.T) {
 		{"a,y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d,word%d", i%3, i) }), "\n"), "", Wishes{}, "100 different texts"},
 		{"a;y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d;1.%03d,50", i%3, i) }), "\n"), "", Wishes{}, "marks between thousands: write plain numbers"},
 		{rows, "", Wishes{Ranges: map[string]Range{"c": {0, 1}}}, `no column "c"; there are a, b, y`},
+		{rows, "", Wishes{Ranges: map[string]Range{"A": {0, 1}}}, `do you mean "a"?`},
 		{rows, "", Wishes{Kinds: map[string]string{"a": "colour"}}, "choose one of number, set"},
 		{rows, "", Wishes{Kinds: map[string]string{"y": "time"}}, "not time"},
 		{rows, "", Wishes{Kinds: map[string]string{"b": "time"}}, `column "b" cannot be of the kind "time": none of its cells is one, and the first that is none is "x" on line 2; write times as`},
@@ -724,6 +728,23 @@ func TestCapitals(t *testing.T) {
 				t.Errorf("%q to predict %s: %q", c.values, target, got)
 			}
 		}
+	}
+}
+
+// A list of values can be read where one has a comma in it.
+func TestListsAreQuoted(t *testing.T) {
+	text := "kind;y\n" + strings.Repeat("tea, black;1\ncoffee;3\ntea, green;7\n", 9)
+	p, err := NewPlan(surveyed(t, text, "", ""), Wishes{Ranges: map[string]Range{"y": {0, 10}}})
+	require.NoError(t, err)
+	if seen := p.Questions()[0].Seen; seen != `3 values: coffee, "tea, black", "tea, green"` {
+		t.Errorf("seen: %s", seen)
+	}
+	require.NoError(t, p.Answer(p.Questions()[0], "coffee"))
+	if doubts := strings.Join(p.Doubts(), "\n"); !strings.HasSuffix(doubts, `they count as unknown: "tea, black", "tea, green"`) {
+		t.Errorf("doubts %q", doubts)
+	}
+	if got := firstOf([]string{"a", "b,c", "d", "e"}, 2); got != `a, "b,c" and 2 more` {
+		t.Errorf("the first two are %s", got)
 	}
 }
 

@@ -108,7 +108,7 @@ func (w *Wishes) check(s *Survey) error {
 	slices.Sort(about)
 	for _, name := range about {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("there is no column %q; there are %s", name, csvfile.Enumerate(names, ", "))
+			return fmt.Errorf("there is no column %q; there are %s%s", name, csvfile.Enumerate(names, ", "), csvfile.Meant(name, names))
 		}
 	}
 	return nil

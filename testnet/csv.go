@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"p2pnode/csvfile"
@@ -73,9 +74,17 @@ func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, 
 func openTable(r io.Reader, file string) (*csvfile.Reader, error) {
 	rows, err := csvfile.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("testnet: read %s: %w", file, err)
+		return nil, unreadable(file, err)
 	}
 	return rows, nil
+}
+
+// unreadable is the error of a file that cannot be read.
+func unreadable(file string, err error) error {
+	if named, ok := errors.AsType[*fs.PathError](err); ok { // the file, once more
+		err = named.Err
+	}
+	return fmt.Errorf("testnet: read %s: %w", file, err)
 }
 
 // eachRow calls take for every row, and adds lines that are not rows to bad. The error
@@ -90,7 +99,7 @@ func eachRow(rows *csvfile.Reader, bad *BadLines, take func(line int, cells []st
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("testnet: read %s: %w", bad.File, err)
+		return unreadable(bad.File, err)
 	}
 	return nil
 }

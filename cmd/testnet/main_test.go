@@ -125,6 +125,7 @@ func TestRunErrors(t *testing.T) {
 	}{
 		{[]string{"--nodes", "611"}, "has 610, 611 were asked for"},
 		{[]string{"--data", "nowhere.csv"}, "nowhere.csv"},
+		{[]string{"rehearse", "--task", "movies", "--data", "."}, "testnet: read .: is a directory"},
 		{[]string{"--data", "u.data"}, "u.item must lie beside"},
 		{[]string{"--sim", "--nodes", "2", "--out", bad}, "--out " + bad},
 		{[]string{"paper", "polar", "--quick", "--out", bad}, "--out " + bad},

@@ -54,6 +54,9 @@ func TaskText(nameOrFile string) ([]byte, error) {
 		return text, nil
 	}
 	t, err := BuiltinTask(nameOrFile)
+	if info, lacks := os.Stat(nameOrFile); err != nil && lacks == nil && info.Mode().IsRegular() {
+		return nil, fmt.Errorf("node: %s is no task file, whose name ends in .toml; \"p2pnode task new\" writes one for a CSV file", nameOrFile)
+	}
 	if err != nil {
 		return nil, err
 	}
