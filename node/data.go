@@ -167,7 +167,7 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	}
 	n.fits.recordsDeleted()
 	if err != nil {
-		return fmt.Errorf("node: delete records: %w", err)
+		return fmt.Errorf("node: %w", err)
 	}
 	n.diary.Gather(api.Event{Kind: api.EventDeleted, Text: "records deleted", Records: len(drop)})
 	if s := n.current(); s != nil {

@@ -82,6 +82,9 @@ func TestLabFullDisk(t *testing.T) {
 	if _, err := newDoor(n.ledger, &n.files.Config).release(query(mechanism(n), 2, 1)); err == nil || !strings.Contains(err.Error(), words) {
 		t.Errorf("a release after it: %v", err)
 	}
+	if err := n.Delete(t.Context(), []uint64{1}); err == nil || !strings.Contains(err.Error(), words) || strings.Count(err.Error(), "delete records") != 1 {
+		t.Errorf("a deletion after it: %v", err)
+	}
 	require.NoError(t, n.Close())
 	free()
 

@@ -1,9 +1,11 @@
 // Package durable replaces files so that a crash, or a power cut, leaves the old one or
-// the new one.
+// the new one, and clears what a file held.
 package durable
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -33,4 +35,29 @@ func SyncDir(path string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// block is how much is looked at together: no more than a page of a database, which is the
+// least that is left as a hole.
+const block = 4096
+
+// Clear replaces the content of a file by zeros, which are on disk when it returns. What is
+// zero already stays as it is. So holes stay holes, and a full disk has room for it, unless
+// the file system writes every change to another place.
+func Clear(f *os.File) error {
+	content, zeros := make([]byte, block), make([]byte, block)
+	for at := int64(0); ; {
+		n, err := f.ReadAt(content, at)
+		if some := zeros[:n]; !bytes.Equal(content[:n], some) {
+			if _, err := f.WriteAt(some, at); err != nil {
+				return errors.Join(err, f.Sync())
+			}
+		}
+		if at += int64(n); err == io.EOF {
+			return f.Sync()
+		}
+		if err != nil {
+			return errors.Join(err, f.Sync())
+		}
+	}
 }

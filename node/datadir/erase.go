@@ -3,13 +3,15 @@ package datadir
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
+	"syscall"
 
+	"p2pnode/internal/durable"
 	"p2pnode/node/api"
 	"p2pnode/node/summing"
 	"p2pnode/storage"
@@ -28,6 +30,9 @@ var ErrInUse = storage.ErrLocked
 // and the files of a private network. Then it removes the directory, unless there are
 // other files in it; it returns their names. After an error or an interruption it can be
 // called again; until then [Read] refuses the directory.
+//
+// A full disk keeps it from nothing, unless the file system needs room to overwrite. Then
+// it removes all the same, and its error names the files that it could not overwrite.
 //
 // It refuses a directory that a node has open, with an error that wraps [ErrInUse], a
 // directory that holds no node, and one in which a symbolic link or a directory has the
@@ -56,7 +61,8 @@ func Erase(dir string) (left []string, err error) {
 	if err = errors.Join(err, release()); err != nil {
 		return nil, fmt.Errorf("node: the erasure of %s is not finished, erase it again: %w", dir, err)
 	}
-	return e.leave()
+	left, err = e.leave()
+	return left, errors.Join(err, e.claim())
 }
 
 // Erasable returns why [Erase] would refuse a directory. It does not check whether the
@@ -86,11 +92,12 @@ func unfinished(dir string) error {
 type erasure struct {
 	dir  string
 	root *os.Root
+	kept []string // files that were removed without being overwritten
 }
 
 // openErasure opens a directory that can be erased.
-func openErasure(dir string) (e erasure, err error) {
-	e.dir = dir
+func openErasure(dir string) (e *erasure, err error) {
+	e = &erasure{dir: dir}
 	e.root, err = os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return e, noNode(dir)
@@ -105,7 +112,7 @@ func openErasure(dir string) (e erasure, err error) {
 }
 
 // look refuses a directory that cannot be erased, before anything changes.
-func (e erasure) look() error {
+func (e *erasure) look() error {
 	names, err := e.files()
 	if err != nil {
 		return fmt.Errorf("node: erase %s: %w", e.dir, err)
@@ -132,7 +139,7 @@ func (e erasure) look() error {
 }
 
 // run overwrites all files before it removes any.
-func (e erasure) run() error {
+func (e *erasure) run() error {
 	if err := e.mark(); err != nil {
 		return err
 	}
@@ -141,7 +148,7 @@ func (e erasure) run() error {
 		return err
 	}
 	for _, name := range names {
-		if err := e.overwrite(name); err != nil {
+		if err := e.needsRoom(name, e.overwrite(name)); err != nil {
 			return err
 		}
 	}
@@ -158,13 +165,32 @@ func (e erasure) run() error {
 
 // forgetSums erases the secrets that a member of a committee keeps, and removes the
 // results of private sums.
-func (e erasure) forgetSums() error {
-	err := summing.Forget(filepath.Join(e.dir, CommitteeDir))
+func (e *erasure) forgetSums() error {
+	err := e.needsRoom(CommitteeDir, summing.Forget(filepath.Join(e.dir, CommitteeDir)))
 	return errors.Join(err, e.root.RemoveAll(CommitteeDir), e.root.RemoveAll(ResultsDir))
 }
 
+// needsRoom passes an error of overwriting on, unless the disk is full: then what has the name
+// is only removed.
+func (e *erasure) needsRoom(name string, err error) error {
+	if err == nil || !storage.DiskFull(err) {
+		return err
+	}
+	e.kept = append(e.kept, name)
+	return nil
+}
+
+// claim returns an error that names what was removed without being overwritten.
+func (e *erasure) claim() error {
+	if len(e.kept) == 0 {
+		return nil
+	}
+	return fmt.Errorf("node: the files of the node in %s are removed, but the disk is full and its file system needs room to overwrite, so these were not overwritten before: %s. What they held may stay on the disk until other files take its place (%w)",
+		e.dir, strings.Join(e.kept, ", "), syscall.ENOSPC)
+}
+
 // mark makes erasingFile, on disk when it returns.
-func (e erasure) mark() error {
+func (e *erasure) mark() error {
 	f, err := e.root.OpenFile(erasingFile, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -174,7 +200,7 @@ func (e erasure) mark() error {
 
 // overwrite replaces the content of a file by zeros, which are on disk when it returns. A
 // file that is gone is no error.
-func (e erasure) overwrite(name string) error {
+func (e *erasure) overwrite(name string) error {
 	info, err := e.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -185,25 +211,15 @@ func (e erasure) overwrite(name string) error {
 	if err := e.root.Chmod(name, 0o600); err != nil { // its owner may have made it read-only
 		return err
 	}
-	f, err := e.root.OpenFile(name, os.O_WRONLY, 0)
+	f, err := e.root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(f, zeros{}, info.Size())
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// zeros is a file with an endless number of zeros.
-type zeros struct{}
-
-// Read implements [io.Reader].
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
+	return errors.Join(durable.Clear(f), f.Close())
 }
 
 // sync makes the new and the removed directory entries durable.
-func (e erasure) sync() error {
+func (e *erasure) sync() error {
 	d, err := e.root.Open(".")
 	if err != nil {
 		return err
@@ -213,7 +229,7 @@ func (e erasure) sync() error {
 
 // leave removes the directory if it is empty, and else lists what is left in it. A
 // directory that is a mount point may stay.
-func (e erasure) leave() (left []string, err error) {
+func (e *erasure) leave() (left []string, err error) {
 	entries, err := fs.ReadDir(e.root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("node: look at what is left of %s: %w", e.dir, err)
@@ -229,7 +245,7 @@ func (e erasure) leave() (left []string, err error) {
 
 // files returns the names of the node's files that exist, the identity first and without
 // erasingFile.
-func (e erasure) files() ([]string, error) {
+func (e *erasure) files() ([]string, error) {
 	entries, err := fs.ReadDir(e.root.FS(), ".")
 	var names []string
 	for _, f := range entries {

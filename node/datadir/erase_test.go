@@ -204,7 +204,7 @@ func TestEraseInterrupted(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 8 {
 		dir := crowded(t)
-		e := erasure{dir: dir}
+		e := &erasure{dir: dir}
 		var err error
 		if e.root, err = os.OpenRoot(dir); err != nil {
 			t.Fatal(err)

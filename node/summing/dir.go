@@ -285,24 +285,14 @@ func (d *directory) erase(dead bool) error {
 
 // shred overwrites a file and removes it. It is no error if there is none.
 func shred(path string) error {
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	zeros := make([]byte, 1<<16)
-	for left := info.Size(); left > 0; left -= int64(len(zeros)) {
-		if _, err = f.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
-			break
-		}
-	}
-	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
+	return errors.Join(durable.Clear(f), f.Close(), os.Remove(path))
 }
 
 // Holding is what a member keeps of a sum under its root.
