@@ -29,7 +29,9 @@ none: a member without it is silent for a sum, one that is put back could open i
 twice.
 
 A copy that is put back retires every record in it, see "p2pnode restore --help".
-So it keeps your records safe, not your privacy budget.`,
+So it keeps your records safe, not your privacy budget. Where the task's learner
+goes in rounds, as diffusion does, a restored node will not run again: it only
+predicts.`,
 		Example: `  p2pnode backup p2pnode-backup.db
   p2pnode backup --json p2pnode-backup.db`,
 		Args: takes(1, 1),

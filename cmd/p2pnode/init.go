@@ -328,7 +328,7 @@ func (s newSums) String() string {
 
 // String implements [fmt.Stringer].
 func (d newDirectory) String() string {
-	dir := d.flag()
+	dir := dirFlag(d.Dir)
 	first := fmt.Sprintf("%s data import FILE.csv%s   (columns %s)", program("p2pnode"), dir, csvfile.Header(d.Columns))
 	second := program("p2pnode") + " run" + dir
 	if d.Sums != nil && d.Sums.Member { // most members have no records
@@ -337,12 +337,12 @@ func (d newDirectory) String() string {
 	return fmt.Sprintf("Made a node for the task %s in %s.\n%s\nNext: %s\nthen: %s\n", d.Task, d.Dir, d.guarantee(), first, second)
 }
 
-// flag names the directory in a command, unless it is the usual one.
-func (d newDirectory) flag() string {
-	if filepath.Clean(d.Dir) == defaultDir() {
+// dirFlag names a directory in a command, unless it is the usual one.
+func dirFlag(dir string) string {
+	if filepath.Clean(dir) == defaultDir() {
 		return ""
 	}
-	return " --dir " + d.Dir
+	return " --dir " + dir
 }
 
 // guarantee says how each record is protected, and whom the owner must trust.

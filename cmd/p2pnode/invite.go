@@ -160,7 +160,7 @@ func (f *inviteFlags) addresses(cmd *cobra.Command, o *options, t *ticket.Ticket
 	if s.Privacy.Stranded {
 		return false, fmt.Errorf("the node of %s was restored and takes part no more: invite newcomers from another node of the network", o.dir)
 	}
-	return false, fmt.Errorf("the daemon of %s is not running, and it knows no other node that a newcomer could start from; start it with: p2pnode run, and ask again", o.dir)
+	return false, fmt.Errorf("the daemon of %s is not running, and it knows no other node that a newcomer could start from; start it with: p2pnode run%s, and ask again", o.dir, dirFlag(o.dir))
 }
 
 // The most nodes and addresses of a ticket. More would make a QR code that is hard to

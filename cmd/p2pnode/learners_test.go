@@ -154,7 +154,7 @@ func TestKilledPolarContinues(t *testing.T) {
 		further := nodes[0].status(t).Round + 5
 		require.Within(t, patience, "all go on", func() bool { return everybody(t, nodes[:servers], further) })
 	}
-	if text := statusText(nodes[0].status(t)); !strings.Contains(text, obfuscation) {
+	if text := statusText("")(nodes[0].status(t)); !strings.Contains(text, obfuscation) {
 		t.Errorf("the status is\n%s", text)
 	}
 	for _, d := range nodes {

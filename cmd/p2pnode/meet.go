@@ -111,5 +111,5 @@ func neighbour(ctx context.Context, n *node.Node) (id, why string, err error) {
 // met says who the first neighbour is, and what to do next.
 func (d joined) met() string {
 	return fmt.Sprintf("Met the first neighbour, %s, after %.1f s.\nYour records: p2pnode data import FILE.csv%s   (columns %s)\n",
-		d.First, d.Seconds, d.flag(), csvfile.Header(d.Columns))
+		d.First, d.Seconds, dirFlag(d.Dir), csvfile.Header(d.Columns))
 }

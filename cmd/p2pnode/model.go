@@ -36,9 +36,9 @@ them, and nothing protects them as what your node sends is protected. So say
 --private, keep the file where only you can read it, and remove it, too, when you
 delete records: what was exported before still knows them.
 
-The file says when the model was fitted, to how many records, and after which
-release. The model changes when records come or go and when neighbours or private
-sums tell something new: export again then, or once a day.`,
+The file says when the model was fitted and to how many records. The model
+changes when records come or go and when neighbours or private sums tell
+something new: export again then, or once a day.`,
 		Example: `  p2pnode model export --private --out model.json
   p2pnode model export --private --out new.json && mv new.json model.json`,
 		Args: noArguments,
@@ -101,6 +101,6 @@ type exportedModel struct {
 
 // String implements [fmt.Stringer].
 func (e exportedModel) String() string {
-	return fmt.Sprintf("Wrote your model of %q to %s, fitted to %d %s after release %d.\n", e.Task, e.File, e.Records, plural(e.Records, "record", "records"), e.Round) +
+	return fmt.Sprintf("Wrote your model of %q to %s, fitted to %d %s.\n", e.Task, e.File, e.Records, plural(e.Records, "record", "records")) +
 		"It tells about your RECORDS: keep it private.\n"
 }

@@ -26,6 +26,7 @@ file, accept the database that is there, after an error said that it is an old
 copy or that its anchor is missing. Stop the node first.
 
 ` + paragraph("", sinceCopy+" "+restoreMeans) + `
+` + paragraph("", nobodyFollows) + `
 What was in the directory is kept beside it, records included. A member of a
 committee loses its keys for the private sums under way, and is silent in them.`,
 		Example: `  p2pnode restore p2pnode-backup.db --yes
@@ -86,8 +87,10 @@ const (
 	restoreRetires = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. "
 	restoreMeans   = restoreRetires + "New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
 		"Do not import again what was on this device before: it would get a second budget, and others could learn twice as much about it."
-	strands = "This task's learner goes in rounds, where nobody would follow a restored node: it WILL NOT RUN AGAIN, and only " +
-		"predicts. " + strandedAdvice
+	unfollowed    = "nobody would follow a restored node: it WILL NOT RUN AGAIN, and only predicts. "
+	strands       = "This task's learner goes in rounds, where " + unfollowed + strandedAdvice
+	nobodyFollows = "Where the task's learner goes in rounds, as diffusion does, which \"task new\" takes for tasks without a committee, " +
+		unfollowed + strandedAdvice
 )
 
 // confirm asks the user whether to go on, and shows what will be done.

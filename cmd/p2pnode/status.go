@@ -23,20 +23,25 @@ both, with the best model of this device alone. Works with and without a daemon.
   p2pnode status --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, api.Owner.Status, statusText)
+			return ask(cmd, o, api.Owner.Status, statusText(dirFlag(o.dir)))
 		},
 	}
 }
 
-func statusText(s api.Status) string {
-	running := "not running (start it with: p2pnode run)"
+// statusText returns what writes a status, with commands that name the directory by this flag.
+func statusText(dir string) func(api.Status) string {
+	return func(s api.Status) string { return table(statusRows(s, dir)...) }
+}
+
+func statusRows(s api.Status, dir string) [][]any {
+	running := "not running (start it with: p2pnode run" + dir + ")"
 	if s.Running {
 		running = "running"
 	}
 	if len(s.Paused) > 0 {
 		running = pauseText(s.Paused)
 	}
-	if s.Privacy.Stranded {
+	if s.Privacy.Stranded || s.Contradicted > 0 && !s.Running {
 		running = "not running, and it cannot"
 	}
 	rows := [][]any{
@@ -49,7 +54,7 @@ func statusText(s api.Status) string {
 		rows = append(rows, []any{"experiment", "errors on held-out records may leave this machine (key experiment)"})
 	}
 	if s.Contradicted > 0 {
-		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted, s.ForeignSum)})
+		rows = append(rows, []any{"REFUSED", oldCopy(s.Contradicted, s.ForeignSum) + dir})
 	}
 	for _, a := range s.Addrs {
 		rows = append(rows, []any{"address", a})
@@ -58,7 +63,7 @@ func statusText(s api.Status) string {
 		rows = append(rows, []any{"NOT OPEN", problem})
 	}
 	rows = append(rows, privateRows(s)...)
-	rows = append(rows, []any{"records", recordsLine(s)})
+	rows = append(rows, []any{"records", recordsLine(s, dir)})
 	for _, line := range recordNotes(s) {
 		rows = append(rows, []any{"", line})
 	}
@@ -78,7 +83,7 @@ func statusText(s api.Status) string {
 		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
 	rows = append(rows, []any{"traffic", trafficLine(s.Traffic)})
-	return table(append(rows, modelRows(s)...)...)
+	return append(rows, modelRows(s)...)
 }
 
 // sumRows say for each recipe what the last sum gave and how far the next one is, and
@@ -108,7 +113,7 @@ func sumRows(s *api.Sums) (rows [][]any) {
 	return rows
 }
 
-// oldCopy says what a peer or a committee showed and what the owner can do.
+// oldCopy says what a peer or a committee showed and what the owner can do. It ends in a command.
 func oldCopy(round uint64, bySum bool) string {
 	if bySum {
 		return "a committee certified that a contribution of this node is in a private sum, and this directory does not know it: it is an old copy, or another copy of it runs. " +
@@ -164,9 +169,9 @@ func trafficLine(t api.Traffic) string {
 	return text + fmt.Sprintf("%s in, %s out", size(t.BytesIn), size(t.BytesOut))
 }
 
-func recordsLine(s api.Status) string {
+func recordsLine(s api.Status, dir string) string {
 	if s.Records == 0 {
-		return "none (add some with: p2pnode data import FILE.csv)"
+		return "none (add some with: p2pnode data import FILE.csv" + dir + ")"
 	}
 	return fmt.Sprintf("%d, of which %d are held out to measure", s.Records, s.HeldOut)
 }

@@ -223,7 +223,7 @@ func TestSumTexts(t *testing.T) {
 		{sumText(known, coming(api.SumClosed, api.PartNone)), []string{"The committee adds up."}, "masked"},
 		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
 		{
-			statusText(api.Status{
+			statusText("")(api.Status{
 				Learner: "sums", Sums: &api.Sums{SumCounts: api.SumCounts{Known: 1}, Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
 					s.Epoch, s.State, s.Part, s.Missing, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Silent: true}
 				})}},
@@ -240,7 +240,7 @@ func TestSumTexts(t *testing.T) {
 			privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.5, SumsShare: 0.25, Left: 4}),
 			[]string{"50 % of the budget spent, 4 releases left; 25 % of it is for private sums"}, "in private",
 		},
-		{statusText(api.Status{Contradicted: 1, ForeignSum: true}), []string{"REFUSED", "a committee certified that a contribution of this node", "Stop the other copy"}, "holds round"},
+		{statusText("")(api.Status{Contradicted: 1, ForeignSum: true}), []string{"REFUSED", "a committee certified that a contribution of this node", "Stop the other copy"}, "holds round"},
 		{budgetText(api.Budget{Contradicted: 1, ForeignSum: true, Unbounded: true}), []string{"REFUSED", "a committee certified"}, "holds round"},
 		{others(api.Status{Sums: &api.Sums{}}), []string{"neighbours and private sums"}, "the"},
 		{gainLine(&api.Comparison{}, api.Status{Sums: &api.Sums{}}), []string{"no neighbour was heard and no result of a private sum is here yet"}, "0.0000"},

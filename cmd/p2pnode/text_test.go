@@ -117,18 +117,18 @@ func TestTexts(t *testing.T) {
 		known = append(known, api.Acquaintance{ID: "12D3" + string(rune('b'+i)), From: "met", Connected: i == 0, LastSeen: now.Add(-age).Unix()})
 	}
 	for _, c := range []textCase{
-		{statusText(api.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
+		{statusText("")(api.Status{}), []string{"not running (start it with: p2pnode run)", "none (add some with:", "nothing to compare yet"}, "done"},
 		{
-			statusText(api.Status{Learner: "diffusion", Round: 7, Rounds: &api.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
+			statusText("")(api.Status{Learner: "diffusion", Round: 7, Rounds: &api.Rounds{Last: 7, Ended: true, Dropped: 3, Asymmetric: 1}}),
 			[]string{"learner     diffusion", "7 of 7, the run is over; 3 edges dropped from rounds, 1 asymmetric"}, "obfuscation",
 		},
 		{
-			statusText(api.Status{Traffic: api.Traffic{Published: 2, Delivered: 3, Sent: 4, Taken: 5}}),
+			statusText("")(api.Status{Traffic: api.Traffic{Published: 2, Delivered: 3, Sent: 4, Taken: 5}}),
 			[]string{"2 models sent, 3 received; 4 messages to one peer, 5 from one; 0 B in"}, "",
 		},
-		{statusText(api.Status{Round: 7, Rounds: &api.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
+		{statusText("")(api.Status{Round: 7, Rounds: &api.Rounds{}}), []string{"7; 0 edges dropped"}, "over"},
 		{
-			statusText(api.Status{Learner: "polar", Privacy: api.BudgetSummary{Unbounded: true, Obfuscation: true}}),
+			statusText("")(api.Status{Learner: "polar", Privacy: api.BudgetSummary{Unbounded: true, Obfuscation: true}}),
 			[]string{"polar (obfuscation, not differential privacy)", "UNBOUNDED: gradients are sent with obfuscation, not differential privacy"}, "models were",
 		},
 		{
@@ -145,21 +145,21 @@ func TestTexts(t *testing.T) {
 		},
 		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (another p2pnode uses this directory)"}, "0 records"},
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
-		{statusText(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
-		{statusText(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
+		{statusText("")(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
+		{statusText("")(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
 		{
-			statusText(api.Status{Running: true, Addrs: []string{"/ip4/192.0.2.7/tcp/1"}, Records: 10, HeldOut: 2, Neighbours: 3, Listening: 2, Heard: 1}),
+			statusText("")(api.Status{Running: true, Addrs: []string{"/ip4/192.0.2.7/tcp/1"}, Records: 10, HeldOut: 2, Neighbours: 3, Listening: 2, Heard: 1}),
 			[]string{"running\n", "/ip4/192.0.2.7/tcp/1\n", "10, of which 2 are held out", "3; 2 listening now, 1 heard"}, "start it",
 		},
 		{
-			statusText(api.Status{Personal: &api.Comparison{Measure: "RMSE", Personal: 0.5, Alone: 0.75, Base: 1, HeldOut: 2, Verdict: "cannot tell"}}),
+			statusText("")(api.Status{Personal: &api.Comparison{Measure: "RMSE", Personal: 0.5, Alone: 0.75, Base: 1, HeldOut: 2, Verdict: "cannot tell"}}),
 			[]string{
 				"RMSE 0.5000 with the neighbours, 0.7500 alone, 1.0000 for a constant; on 2 held-out records",
 				"cannot tell: too few held-out records for an interval",
 			}, "fitted",
 		},
 		{
-			statusText(api.Status{Personal: &api.Comparison{
+			statusText("")(api.Status{Personal: &api.Comparison{
 				Measure: "RMSE", Personal: 1234.5678, Alone: 1301.2345, Base: 2000, HeldOut: 20, Verdict: "better",
 				PersonalInterval: &learner.Interval{Low: 1000, High: 1500}, Gain: &learner.Interval{Mean: 66.6667, Low: -0.001, High: 133.39},
 			}}),
@@ -169,13 +169,13 @@ func TestTexts(t *testing.T) {
 			}, "1234.5678",
 		},
 		{
-			statusText(api.Status{HeldOut: 2, Personal: &api.Comparison{HeldOut: 2}, Fit: &api.Fit{Age: 61.7, Records: 10}}),
+			statusText("")(api.Status{HeldOut: 2, Personal: &api.Comparison{HeldOut: 2}, Fit: &api.Fit{Age: 61.7, Records: 10}}),
 			[]string{"fitted to 10 records 1m2s ago; a newer one is being fitted"}, "ask again",
 		},
-		{statusText(api.Status{HeldOut: 2}), []string{"being fitted; ask again in a moment"}, "nothing to compare"},
-		{statusText(api.Status{}), []string{"nothing to compare yet"}, "being fitted"},
+		{statusText("")(api.Status{HeldOut: 2}), []string{"being fitted; ask again in a moment"}, "nothing to compare"},
+		{statusText("")(api.Status{}), []string{"nothing to compare yet"}, "being fitted"},
 		{
-			statusText(api.Status{Personal: &api.Comparison{
+			statusText("")(api.Status{Personal: &api.Comparison{
 				Measure: "error share", Personal: 0.25, Alone: 0.5, HeldOut: 40, Verdict: "better", MajorityOnly: true,
 				PersonalInterval: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375},
 				LogLoss: &api.Three{Personal: 0.3, Alone: 0.4, Base: 0.7}, AUC: &api.Three{Personal: 0.9, Alone: 0.8, Base: 0.5},
@@ -186,25 +186,25 @@ func TestTexts(t *testing.T) {
 			}, "RMSE",
 		},
 		{
-			statusText(rarely(true)),
+			statusText("")(rarely(true)),
 			[]string{
 				"better by log loss, as a constant predicts the classes as well: the neighbours change the log loss by -0.0200 [-0.0300, -0.0100]\n",
 				"0.1600 for a constant\n",
 			}, "change the error",
 		},
 		{
-			statusText(rarely(false)),
+			statusText("")(rarely(false)),
 			[]string{"cannot tell: the neighbours change the error by 0.0000 [-0.0500, 0.0500]", "0.1600 for a constant; changed by -0.0200 [-0.0300, -0.0100]\n"}, "by log loss",
 		},
 		{privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
 		{privacyLine(api.BudgetSummary{Left: 9, Missing: 3}), []string{"guaranteed; the budget of older records is used up; of the new ones 0 % of the budget spent, 9 releases left"}, "guaranteed; 0 %"},
 		{privacyLine(api.BudgetSummary{Spent: 0.25, Left: 9, Plan: &api.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},
 		{privacyLine(api.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore: at least 1.23 % of the budget spent, counts as all; no releases left"}, "100 %"},
-		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Plan: &api.PlanBudget{Steps: 3}}}), []string{"the plan is over: these records are never shared"}, "import new ones"},
-		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true, Plan: &api.PlanBudget{Steps: 3, Left: 2}}}), []string{"retired by a restore; import new ones and they take part in what is left of the plan, 2 steps"}, "new directory"},
-		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},
-		{statusText(api.Status{Done: true, Privacy: api.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
-		{statusText(api.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
+		{statusText("")(api.Status{Done: true, Privacy: api.BudgetSummary{Plan: &api.PlanBudget{Steps: 3}}}), []string{"the plan is over: these records are never shared"}, "import new ones"},
+		{statusText("")(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true, Plan: &api.PlanBudget{Steps: 3, Left: 2}}}), []string{"retired by a restore; import new ones and they take part in what is left of the plan, 2 steps"}, "new directory"},
+		{statusText("")(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},
+		{statusText("")(api.Status{Done: true, Privacy: api.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
+		{statusText("")(api.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
 		{reportText(api.ImportReport{Records: 1, Missing: 7}), []string{"The budget of older records is used up: new ones take part in what is sent when there are 7 more training records"}, "Warning"},
 		{reportText(api.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: nothing more is sent from here (p2pnode budget says why), so what is imported is never shared"}, ""},
 		{listText(t, api.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},
