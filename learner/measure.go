@@ -48,6 +48,20 @@ func (m Measure) Decimals(size float64) int {
 	return min(max(usual-power, 0), most)
 }
 
+// Decimals returns how many decimals predictions are written with: for probabilities three,
+// and for numbers as many as for an error of the size of the largest, but none below a ten
+// thousandth of the target's range.
+func (t *Task) Decimals(predictions ...float64) int {
+	if t.Classifies() {
+		return 3
+	}
+	size := (t.Target.Max - t.Target.Min) / 1e4
+	for _, p := range predictions {
+		size = max(size, math.Abs(p))
+	}
+	return RMSE.Decimals(size)
+}
+
 // Of converts a mean loss to the measure.
 func (m Measure) Of(loss float64) float64 {
 	switch m {

@@ -119,3 +119,22 @@ func TestAreaAgainstSlowTwin(t *testing.T) {
 		}
 	}
 }
+
+// Predictions follow the largest of them, and the range where that is far above all.
+func TestDecimalsOfPredictions(t *testing.T) {
+	for _, c := range []struct {
+		task        Task
+		predictions []float64
+		want        int
+	}{
+		{Task{Loss: "squared", Target: Target{Max: 5}}, []float64{3.5, -3.25}, 4},
+		{Task{Loss: "squared", Target: Target{Max: 1e6}}, []float64{0.001, 1234.567}, 1},
+		{Task{Loss: "squared", Target: Target{Min: -0.001, Max: 0.001}}, []float64{0.0001, 0.000123456}, 7},
+		{Task{Loss: "squared", Target: Target{Min: -5000, Max: 5000}}, []float64{0.0001234}, 4},
+		{Task{Loss: "logistic"}, []float64{0.0123, 0.5}, 3},
+	} {
+		if got := c.task.Decimals(c.predictions...); got != c.want {
+			t.Errorf("%v: %d decimals, want %d", c.predictions, got, c.want)
+		}
+	}
+}

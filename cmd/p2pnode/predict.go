@@ -46,8 +46,9 @@ meanwhile, later rows are of the newer model.`,
 				return file.run(cmd, o)
 			}
 			var columns []string
+			decimals := func(...float64) int { return 3 }
 			if t, err := datadir.ReadTask(o.dir); err == nil { // else the node says what is wrong
-				columns = t.Columns()
+				columns, decimals = t.Columns(), t.Decimals
 			}
 			row, err := parseRow(args, columns)
 			if err != nil {
@@ -62,10 +63,11 @@ meanwhile, later rows are of the newer model.`,
 				return p, err
 			}
 			return ask(cmd, o, request, func(p api.Prediction) string {
+				text := predictionText(p, decimals(p.Value, p.Alone))
 				if known {
-					return predictionText(p)
+					return text
 				}
-				return predictionText(p) + untrained
+				return text + untrained
 			})
 		},
 	}
@@ -119,10 +121,10 @@ func parseRow(args, columns []string) (map[string]string, error) {
 	return row, nil
 }
 
-func predictionText(p api.Prediction) string {
-	text := fmt.Sprintf("%.3f (alone: %.3f)\n", p.Value, p.Alone)
+func predictionText(p api.Prediction, decimals int) string {
+	text := fmt.Sprintf("%.*f (alone: %.*f)\n", decimals, p.Value, decimals, p.Alone)
 	if p.Class != "" {
-		text = fmt.Sprintf("%s, probability %.3f (alone: %s, %.3f)\n", p.Class, p.Value, p.AloneClass, p.Alone)
+		text = fmt.Sprintf("%s, probability %.*f (alone: %s, %.*f)\n", p.Class, decimals, p.Value, p.AloneClass, decimals, p.Alone)
 	}
 	for _, line := range notedLines(p.Cells) {
 		text += paragraph("", line+".")

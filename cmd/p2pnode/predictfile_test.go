@@ -73,3 +73,23 @@ func TestPredictPipe(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Predictions have the decimal sign of the file.
+func TestDecimalSign(t *testing.T) {
+	for _, c := range []struct {
+		separator rune
+		row       []string
+		want      string
+	}{
+		{',', []string{"3,5"}, "."},
+		{';', []string{"hall", "55", "3,5", "2.5"}, ","},
+		{';', []string{"1,2,3", "2.5"}, "."},
+		{';', []string{"hall", "55"}, ","},
+		{'\t', []string{"hall", "3,5"}, ","},
+		{'\t', []string{"hall"}, "."},
+	} {
+		if got := decimalSign(c.separator, c.row); got != c.want {
+			t.Errorf("%q, separated by %q: %q, want %q", c.row, c.separator, got, c.want)
+		}
+	}
+}

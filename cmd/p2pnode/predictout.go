@@ -8,7 +8,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
+	"p2pnode/csvfile"
 	"p2pnode/node/api"
 	"p2pnode/rowfile"
 )
@@ -43,32 +45,60 @@ func (f *predictFile) output(rows *rowfile.Reader, asJSON bool, classes []string
 	return &csvPredictions{table: table, notes: notes, classes: classes, numbers: f.numbers}, table.Write(append(header, added...))
 }
 
-// csvPredictions writes CSV.
+// csvPredictions writes CSV, with the decimal sign of the first row that it writes.
 type csvPredictions struct {
 	table   *csv.Writer
 	notes   io.Writer
 	noted   int
 	classes []string
 	numbers bool
+	decimal string // "": not known yet, else the sign
 }
 
 func (c *csvPredictions) row(i *item, p *api.Prediction) error {
 	cells := slices.Clone(i.row.Written())
+	if c.decimal == "" {
+		c.decimal = decimalSign(c.table.Comma, cells)
+	}
 	if c.numbers {
 		cells = []string{strconv.Itoa(i.line)}
 	}
 	if p.Class != "" {
 		cells = append(cells, p.Class)
 	} else {
-		cells = append(cells, decimal(p.Value))
+		cells = append(cells, c.number(p.Value))
 	}
 	for _, class := range c.classes {
-		cells = append(cells, decimal(p.Probabilities[class]))
+		cells = append(cells, c.number(p.Probabilities[class]))
 	}
 	return c.table.Write(cells)
 }
 
-func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func (c *csvPredictions) number(v float64) string {
+	return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", c.decimal, 1)
+}
+
+// decimalSign is the decimal sign of a file, by one of its rows: that of the first number with
+// one. Where there is none it is the comma between semicolons, and else the point.
+func decimalSign(separator rune, row []string) string {
+	if separator == ',' {
+		return "."
+	}
+	for _, cell := range row {
+		number := csvfile.Number(separator, cell)
+		if _, err := strconv.ParseFloat(number, 64); err != nil || !strings.Contains(number, ".") {
+			continue
+		}
+		if number == cell {
+			return "."
+		}
+		return ","
+	}
+	if separator == ';' {
+		return ","
+	}
+	return "."
+}
 
 // mostNotes is how many bad lines are described.
 const mostNotes = 20

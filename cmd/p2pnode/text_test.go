@@ -224,9 +224,9 @@ func TestTexts(t *testing.T) {
 		{checkedTask{Task: "t"}.String(), []string{`The task "t" is sound.`}, "assumed"},
 		{checkedTask{Task: "t", Unsaid: true}.String(), []string{`The task "t" is sound.`, "100 nodes and 100 records of each are assumed"}, ""},
 		{reportText(report), []string{"line 7: wrong number of fields\nand 1 more bad line\nImported 3 records, 2 bad lines."}, ""},
-		{predictionText(api.Prediction{Value: 3.5, Alone: 3.25}), []string{"3.500 (alone: 3.250)"}, ""},
+		{predictionText(api.Prediction{Value: 1234.567, Alone: 0.001}, 1), []string{"1234.6 (alone: 0.0)"}, ""},
 		{
-			predictionText(api.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}),
+			predictionText(api.Prediction{Class: "red", Value: 0.75, AloneClass: "deep blue", Alone: 0.5}, 3),
 			[]string{"red, probability 0.750 (alone: deep blue, 0.500)"}, "",
 		},
 	} {
