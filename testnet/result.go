@@ -80,8 +80,8 @@ type Trial struct {
 	Messages float64
 	Bytes    float64 // everything sent, per node
 	// Expected is how many copies of models should have arrived; for a private sum, how
-	// many contributions and results. Delivered is how many arrived and passed all
-	// checks.
+	// many contributions and results, and in a simulation how many messages of any kind.
+	// Delivered is how many arrived and passed all checks.
 	Expected, Delivered uint64
 	Unfinished          int // nodes that had not used their budget when it ended
 	// Newcomers is what the test errors would be if all people knew the result of the

@@ -10,6 +10,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
+	"p2pnode/testnet/sim"
 )
 
 // simulatedConfig is a small configuration that runs in a fraction of a second.
@@ -83,6 +84,20 @@ func TestSimulationUsesTheBudget(t *testing.T) {
 		if r.Rounds[0].trial(m).Spent != nil {
 			t.Errorf("%s: learning without privacy has spent a budget", m)
 		}
+	}
+}
+
+// Learners in rounds send a model to each neighbour in each round, and with it an
+// acknowledgement of one number, which is no copy of a model.
+func TestSimulatedMessages(t *testing.T) {
+	d := &Dataset{Task: learner.Linear()}
+	neighbours, dimension := 11, d.Task.Dimension()
+	copies := 12 * neighbours * 64
+	sent := map[learner.Kind]int{learner.KindModel: copies, learner.KindAck: copies}
+	var trial Trial
+	trial.count(d, make([]sim.Participant, 12), &sim.Result{Sent: sent, Messages: 2 * copies})
+	if want := float64(neighbours * 64); trial.Messages != want || trial.Bytes != 4*want*float64(dimension+1) {
+		t.Errorf("%v messages and %v bytes of each, want %v and %v", trial.Messages, trial.Bytes, want, 4*want*float64(dimension+1))
 	}
 }
 

@@ -72,8 +72,14 @@ func discover(c *sim.Config) {
 // it makes releases.
 func (t *Trial) count(d *Dataset, participants []sim.Participant, r *sim.Result) {
 	n := float64(len(participants))
-	for _, copies := range r.Sent {
+	numbers := 0
+	for kind, copies := range r.Sent {
 		t.Expected += uint64(copies)
+		if kind == learner.KindAck {
+			numbers += copies
+		} else {
+			numbers += copies * d.Task.Dimension()
+		}
 	}
 	for i, made := range r.Releases {
 		if made < participants[i].Releases {
@@ -81,8 +87,8 @@ func (t *Trial) count(d *Dataset, participants []sim.Participant, r *sim.Result)
 		}
 	}
 	t.Delivered = uint64(r.Messages)
-	t.Messages = float64(t.Expected) / n
-	t.Bytes = t.Messages * float64(weightBytes(r.States)*d.Task.Dimension())
+	t.Messages = float64(r.Sent[learner.KindModel]) / n
+	t.Bytes = float64(numbers*weightBytes(r.States)) / n
 	if t.Method == Broadcast {
 		t.Spent = r.Spent
 	}
