@@ -27,7 +27,7 @@ const (
 )
 
 func main() {
-	dir, err := os.MkdirTemp(scratch(), "p2pnode-testnet-")
+	dir, release, err := workplace(scratch(), os.Stderr)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "testnet: make a directory for the nodes: %v\n", err)
 		os.Exit(exitFailed)
@@ -52,6 +52,7 @@ func main() {
 	} else if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintf(os.Stderr, "testnet: remove the nodes' directory: %v\n", err)
 	}
+	_ = release() // it is kept until here, since the lock ends with what holds it
 	os.Exit(code)
 }
 

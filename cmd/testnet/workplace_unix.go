@@ -1,0 +1,38 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// occupy locks a directory until release is called or the process ends. The lock has its name
+// only once it is held, so that nobody takes the directory for abandoned before.
+func occupy(dir string) (release func() error, err error) {
+	f, err := os.CreateTemp(dir, lockName)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, lockName))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}
+
+// abandoned reports whether the process that occupied a directory is gone.
+func abandoned(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	if err != nil {
+		return false // of an earlier version, or of another user
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+}
