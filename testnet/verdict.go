@@ -49,6 +49,8 @@ const (
 	// visible is the smallest share that counts: below it a gain may be sure and is still
 	// nothing that anybody would notice.
 	visible = 0.0002
+	// rareShare is the share of records below which the classes of all of them are rare.
+	rareShare = 0.2
 	// many people are enough for an interval to be narrow.
 	many = 10
 )
@@ -64,18 +66,32 @@ func Judge(e Evidence) Verdict {
 	if e.LogLoss == nil || !e.baseDoes() {
 		return v
 	}
-	if by := e.LogLoss.judge(); by.Word == WorthIt && by.Change.Mean < -learner.LeastFall {
-		by.ByLogLoss, by.Why = true, "the probabilities are better, the classes are not better than a constant's"
+	by := e.LogLoss.judge()
+	by.ByLogLoss = true
+	if by.Word == WorthIt && by.Change.Mean < -learner.LeastFall {
+		by.Why = "the probabilities are better, the classes are not better than a constant's"
 		return by
+	}
+	if e.MajorityOnly && by.People > 1 {
+		v.Why += ", and look at the log loss: " + by.change()
+		if e.rare() && by.Word != learner.CannotTell { // no gain, or too small a one
+			v.Word = NotWorthIt
+		}
 	}
 	return v
 }
+
+// rare reports whether so few records are of other classes that predicting them alone would
+// hardly show in errors.
+func (e *Evidence) rare() bool { return e.Base > 0 && e.Base < rareShare }
 
 func (e *Evidence) judge() Verdict {
 	v := verdictOf(e.Pairs, e.Seed)
 	switch {
 	case v.Change.High < 0 && v.Change.Mean < -visible && !e.baseDoes():
 		v.Word = WorthIt
+	case e.MajorityOnly && e.rare():
+		v.Word = learner.CannotTell
 	case v.Change.High < 0, v.Change.Low > -worthwhile:
 		v.Word = NotWorthIt
 	default:
@@ -124,6 +140,8 @@ func (e *Evidence) why(v Verdict) string {
 		return "of one person there is no interval"
 	case math.IsNaN(v.Change.Mean):
 		return "there is no error to save"
+	case e.MajorityOnly && e.rare():
+		return fmt.Sprintf("only the majority class was predicted, as a constant would: the others, %.0f %% of all records, are too rare to be learned from so few, so errors cannot tell", 100*e.Base)
 	case e.MajorityOnly:
 		return "only the majority class was predicted, as a constant would"
 	case e.baseDoes():

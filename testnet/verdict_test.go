@@ -63,6 +63,18 @@ func TestJudge(t *testing.T) {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 0.9}},
 			[]string{"not worth it: 0 of 40", "mean error +0.00 %", "only the majority class"},
 		},
+		"rare class, learned from too few": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.04, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, wide), Base: 1.2}},
+			[]string{"cannot tell: 0 of 40", "the others, 4 % of all records, are too rare to be learned from so few, so errors cannot tell, and look at the log loss: mean log loss +"},
+		},
+		"rare class, nothing to learn": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.04, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1.2}},
+			[]string{"not worth it: 0 of 40", "look at the log loss: mean log loss +0.00 %"},
+		},
+		"rare class, without log losses": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.04, MajorityOnly: true},
+			[]string{"cannot tell: 0 of 40", "too rare to be learned from so few"},
+		},
 		"rare class, small gain": {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 5 }), Base: 1.2}},
 			[]string{"not worth it: 0 of 40", "mean error +0.00 %", "only the majority class"},

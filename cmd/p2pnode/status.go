@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"p2pnode/learner"
 	"p2pnode/node/api"
 
 	"github.com/spf13/cobra"
@@ -286,7 +287,11 @@ func gainLine(c *api.Comparison, s api.Status) string {
 	if c.ByLogLoss {
 		by, of, change, decimals = " by log loss, as a constant predicts the classes as well", "log loss", c.LogLossGain.Negative(), lossDecimals
 	}
-	return fmt.Sprintf("%s%s: %s change the %s by %s%s", c.Verdict, by, others(s), of, signed(change.Mean, decimals), change.Bounds(decimals))
+	written := signed(change.Mean, decimals) + change.Bounds(decimals)
+	if c.Verdict == learner.CannotTell && !strings.ContainsAny(written, "123456789") {
+		return fmt.Sprintf("none: %s leave the %s as it is", others(s), of)
+	}
+	return fmt.Sprintf("%s%s: %s change the %s by %s", c.Verdict, by, others(s), of, written)
 }
 
 // nothingHeard reports whether there is nothing from which the personal model could learn.

@@ -248,7 +248,7 @@ func TestSumTexts(t *testing.T) {
 		{gainLine(&api.Comparison{Gain: &learner.Interval{}}, inRound(1, 15)), []string{"no private sum has ended its rounds yet, so there is nothing"}, "0.0000"},
 		{gainLine(&api.Comparison{Gain: &learner.Interval{}}, inRound(1, 16)), []string{"private sums change the error by 0.0000"}, "rounds"},
 		{gainLine(&api.Comparison{Gain: &learner.Interval{}}, inRound(2, 3)), []string{"private sums change the error by 0.0000"}, "rounds"},
-		{gainLine(&api.Comparison{Verdict: "cannot tell", Gain: &learner.Interval{Mean: 1e-9, Low: -2e-9, High: 1e-9}}, api.Status{Heard: 1}), []string{"change the error by 0.0000 [0.0000, 0.0000]"}, "-0"},
+		{gainLine(&api.Comparison{Verdict: "cannot tell", Gain: &learner.Interval{Mean: 1e-9, Low: -2e-9, High: 0.5}}, api.Status{Heard: 1}), []string{"change the error by 0.0000 [-0.5000, 0.0000]"}, "-0.0000"},
 		{
 			budgetText(api.Budget{Person: []api.PersonBudget{{Epsilon: 1}}, Cohorts: []api.CohortBudget{{Cohort: 1, Records: 32, Sums: 1, Spent: 1}, {Cohort: 2, Records: 3}}, Sums: &api.SumsBudget{
 				Share: 1, Only: true, Committee: four, Epochs: 2, Excess: 1.1547, Left: 1, Recipes: []api.RecipePrice{{Recipe: "mean", Rounds: 1, Share: 1, Price: 1}},

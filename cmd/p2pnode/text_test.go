@@ -169,6 +169,10 @@ func TestTexts(t *testing.T) {
 			}, "1234.5678",
 		},
 		{
+			statusText("")(api.Status{Personal: &api.Comparison{Measure: "RMSE", Personal: 1, Alone: 1, HeldOut: 20, Verdict: learner.CannotTell, Gain: &learner.Interval{Low: -1e-9}}, Heard: 1}),
+			[]string{"gain        none: the neighbours leave the error as it is\n"}, "cannot tell",
+		},
+		{
 			statusText("")(api.Status{HeldOut: 2, Personal: &api.Comparison{HeldOut: 2}, Fit: &api.Fit{Age: 61.7, Records: 10}}),
 			[]string{"fitted to 10 records 1m2s ago; a newer one is being fitted"}, "ask again",
 		},
