@@ -218,6 +218,8 @@ func TestRestoreRefuses(t *testing.T) {
 	if err := os.WriteFile(small, good[:100], 0o600); err != nil {
 		t.Fatal(err)
 	}
+	csv := filepath.Join(t.TempDir(), "people.csv")
+	require.NoError(t, os.WriteFile(csv, bytes.Repeat([]byte("a,b,y\n"), 10_000), 0o600))
 	foreign := backup(t, testNode(t, lineTask(), nil, nil))
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
@@ -225,6 +227,7 @@ func TestRestoreRefuses(t *testing.T) {
 	for path, want := range map[string]string{
 		damaged:                       "take another backup",
 		small:                         "no copy",
+		csv:                           "no copy of a node's database; name a file that p2pnode backup made",
 		t.TempDir():                   "no copy",
 		foreign:                       "another identity",
 		filepath.Join(n.dir, "no.db"): "no such file",

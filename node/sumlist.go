@@ -143,6 +143,9 @@ func VerifySum(dir, file string) (api.SumFile, error) {
 		return api.SumFile{}, fmt.Errorf("node: %w", err)
 	}
 	told := api.SumFile{Sum: plan.DescribeResult(v.Sum, v.Recipe, v.Result, v.Voters, file), ListChecked: v.List != nil}
+	if told.Price, err = files.Price(v.Sum.Mechanism); err != nil {
+		return api.SumFile{}, err
+	}
 	if v.List != nil {
 		if _, listed := v.List.Find(sums.Identity(key.Public().(ed25519.PublicKey))); listed {
 			told.Part = api.PartListed

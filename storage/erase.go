@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.etcd.io/bbolt"
@@ -52,4 +54,20 @@ var besides = regexp.MustCompile(`^((\.replaced-[0-9]+|\.restoring)?(\.anchor)?|
 func IsFile(database, name string) bool {
 	rest, found := strings.CutPrefix(name, database)
 	return found && besides.MatchString(rest)
+}
+
+// IsDatabase reports whether one of the first two pages of a file, which may be damaged, says
+// that it is a database.
+func IsDatabase(path string) bool {
+	const magicAt, magic = 16, 0xED0CDAED // of bbolt
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return slices.ContainsFunc([]int64{0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10}, func(page int64) bool { // the second, by the size of a page
+		var word [4]byte
+		_, err := f.ReadAt(word[:], page+magicAt)
+		return err == nil && binary.NativeEndian.Uint32(word[:]) == magic
+	})
 }

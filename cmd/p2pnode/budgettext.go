@@ -217,12 +217,12 @@ func cohortsText(b api.Budget) string {
 func sumCohortsText(b api.Budget) string {
 	rows := [][]any{{"  COHORT", "RECORDS", "PRIVATE SUMS", "SPENT", "STATE"}}
 	for _, c := range b.Cohorts {
-		spent, state := fmt.Sprintf("%.1f %%", 100*c.Spent), "has contributed to none"
+		spent, state := fmt.Sprintf("%.1f %%", 100*c.Spent), "has paid for none"
 		switch {
 		case c.Retired:
 			spent, state = known(c.AtLeast)+", counts as all", cohortState(b, c)
 		case c.Sums > 0:
-			state = "has contributed"
+			state = "has paid"
 		}
 		rows = append(rows, []any{fmt.Sprintf("  %d", c.Cohort), c.Records, c.Sums, spent, state})
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"p2pnode/learner"
 	"p2pnode/node/api"
 
 	"github.com/spf13/cobra"
@@ -216,15 +215,15 @@ func privacyLine(b api.BudgetSummary) string {
 		return fmt.Sprintf("epsilon %v, delta %v guaranteed; retired by a restore: %s of %s, counts as all; no releases left",
 			b.Epsilon, b.Delta, known(b.AtLeast), what)
 	}
+	if b.SumsOnly {
+		return fmt.Sprintf("epsilon %v, delta %v guaranteed; the newest records have spent %s of their budget, in private sums", b.Epsilon, b.Delta, spent)
+	}
 	older := ""
 	if b.Waits() {
 		older = "the budget of older records is used up; of the new ones "
 	}
 	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s%s of %s", b.Epsilon, b.Delta, older, spent, what)
-	switch {
-	case b.SumsOnly:
-		return text + ", in private sums"
-	case b.SumsShare > 0:
+	if b.SumsShare > 0 {
 		return text + fmt.Sprintf(", %d releases left; %s of it is for private sums", b.Left, cost(b.SumsShare))
 	}
 	return text + fmt.Sprintf(", %d releases left", b.Left)
@@ -288,11 +287,14 @@ func gainLine(c *api.Comparison, s api.Status) string {
 		by, of, change, decimals = " by log loss, as a constant predicts the classes as well", "log loss", c.LogLossGain.Negative(), lossDecimals
 	}
 	written := signed(change.Mean, decimals) + change.Bounds(decimals)
-	if c.Verdict == learner.CannotTell && !strings.ContainsAny(written, "123456789") {
+	if c.Verdict == cannotTell && !strings.ContainsAny(written, "123456789") {
 		return fmt.Sprintf("none: %s leave the %s as it is", others(s), of)
 	}
 	return fmt.Sprintf("%s%s: %s change the %s by %s", c.Verdict, by, others(s), of, written)
 }
+
+// cannotTell is the verdict that nothing is sure; see [api.Comparison].
+const cannotTell = "cannot tell"
 
 // nothingHeard reports whether there is nothing from which the personal model could learn.
 func nothingHeard(s api.Status) bool { return s.Heard == 0 && (s.Sums == nil || !sumTold(s.Sums)) }

@@ -177,7 +177,7 @@ func clock(seconds int64) string {
 func partText(p api.SumPart) string {
 	switch p {
 	case api.PartSent:
-		return "has contributed"
+		return "has paid, and sends its part"
 	case api.PartListed:
 		return "is in it"
 	case api.PartLeftOut:

@@ -200,7 +200,7 @@ func TestSumTexts(t *testing.T) {
 			sumsText(api.Sums{List: []api.Sum{here, with(func(s *api.Sum) {
 				s.Recipe, s.Rounds, s.Round, s.State, s.Part = "gradient", 16, 2, api.SumClosed, api.PartSent
 			})}}),
-			[]string{"abababab items 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has contributed"}, "only fetches",
+			[]string{"abababab items 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has paid, and sends its part"}, "only fetches",
 		},
 		{sumsText(api.Sums{OnlyFetches: true}), []string{"only fetches results", "costs more than its whole budget"}, ""},
 		{
@@ -232,7 +232,7 @@ func TestSumTexts(t *testing.T) {
 			}),
 			[]string{
 				"items, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "items, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
-				"1 of 4 members of the committee is missing: 12D3KooWmember4", "100 % of the budget spent, in private sums", "all private sums of the task are over", "it only fetches",
+				"1 of 4 members of the committee is missing: 12D3KooWmember4", "the newest records have spent 100 % of their budget, in private sums", "all private sums of the task are over", "it only fetches",
 				"better: private sums change the error by -0.2500", "0.0000 with private sums",
 			}, "releases left",
 		},
@@ -256,7 +256,7 @@ func TestSumTexts(t *testing.T) {
 			[]string{
 				"a committee of 4, whom the task names. As long as at most 1 of them works against you, with everybody else in the network on its side", "- 12D3KooWmember1 (this node)",
 				"If 2 of them work together before a sum is over, they read exactly what this node adds", "100 % of each record's budget, once", "one of 2 epochs (mean 100 %)",
-				"1.155 times the noise", "1 32 1 100.0 % has contributed", "2 3 0 0.0 % has contributed to none", "Nothing but private sums is sent, and 1 is to come",
+				"1.155 times the noise", "1 32 1 100.0 % has paid", "2 3 0 0.0 % has paid for none", "Nothing but private sums is sent, and 1 is to come",
 			}, "used up",
 		},
 		{

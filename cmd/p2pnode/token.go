@@ -54,7 +54,7 @@ the same name is another one, and the first stays valid until you revoke it.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, made, func(t api.IssuedToken) string { return madeText(t, list) })
+			return show(cmd, o, newToken(made, list), madeToken.String)
 		},
 	}
 	c.Flags().StringSliceVar(&scopes, "scope", []string{string(api.Read)}, "what the program may do: read, data, admin, or some of them")
@@ -62,13 +62,27 @@ the same name is another one, and the first stays valid until you revoke it.`,
 	return c
 }
 
-// madeText shows a token, and says which that were there before have its name.
-func madeText(t api.IssuedToken, before []api.Token) string {
-	text := fmt.Sprintf("%s\nThis is the token %s, for %s. Keep it: it is not shown again.\n", t.Secret, t.ID, t.Name)
+// madeToken is a new token, and those that were there before and have its name.
+type madeToken struct {
+	api.IssuedToken
+	Valid []string `json:"same_name"` // their IDs
+}
+
+func newToken(made api.IssuedToken, before []api.Token) madeToken {
+	m := madeToken{made, []string{}}
 	for _, b := range before {
-		if b.Name == t.Name {
-			text += fmt.Sprintf("Another token of this name stays valid: end it with p2pnode token revoke %s\n", b.ID)
+		if b.Name == made.Name {
+			m.Valid = append(m.Valid, b.ID)
 		}
+	}
+	return m
+}
+
+// String implements [fmt.Stringer].
+func (t madeToken) String() string {
+	text := fmt.Sprintf("%s\nThis is the token %s, for %s. Keep it: it is not shown again.\n", t.Secret, t.ID, t.Name)
+	for _, id := range t.Valid {
+		text += fmt.Sprintf("Another token of this name stays valid: end it with p2pnode token revoke %s\n", id)
 	}
 	return text
 }

@@ -12,9 +12,11 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/api"
 )
 
@@ -77,6 +79,28 @@ func TestSilentDaemon(t *testing.T) {
 		t.Errorf("a cancelled question: %v", err)
 	}
 }
+
+// A copy that cannot be written here is no matter of the daemon, whose log says nothing of it.
+func TestBackupThatCannotBeWritten(t *testing.T) {
+	socket := filepath.Join(shortDir(t), "p2pnode.sock")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	daemon := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a database") })}
+	served := make(chan error, 1)
+	go func() { served <- daemon.Serve(listener) }()
+	defer func() { _ = daemon.Close(); <-served }()
+	c := New(Socket(socket))
+	defer c.Close()
+	if err := c.Backup(t.Context(), fullDisk{}); !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "log") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+// Write implements [io.Writer].
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // Without a daemon there is nobody to wait for.
 func TestNoDaemonIsNotSilent(t *testing.T) {

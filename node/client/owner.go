@@ -159,11 +159,27 @@ func (c *Client) Import(ctx context.Context, csv io.Reader, o api.ImportOptions)
 // Backup implements [api.Lifecycle]. If the copy breaks off, it returns an error.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	return c.send(ctx, call{method: http.MethodGet, path: "/v1/backup"}, func(body io.Reader) error {
-		if _, err := io.Copy(w, body); err != nil {
+		to := &copyWriter{to: w}
+		switch _, err := io.Copy(to, body); {
+		case to.err != nil:
+			return fmt.Errorf("client: write the copy of the database: %w", to.err)
+		case err != nil:
 			return fmt.Errorf("client: copy the database: %w (the daemon's log says more)", err)
 		}
 		return nil
 	})
+}
+
+// copyWriter remembers why the copy could not be written, which is no matter of the daemon's.
+type copyWriter struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (c *copyWriter) Write(p []byte) (n int, err error) {
+	n, c.err = c.to.Write(p)
+	return n, c.err
 }
 
 // Pause implements [api.Lifecycle].

@@ -179,7 +179,7 @@ func (c *Config) checkNetwork(f *faults) {
 
 func (c *Config) checkProfile(f *faults, t *learner.Task) {
 	if t.Graph.Rule == "profile" && len(c.Profile) != t.Graph.Profile {
-		f.add("profile", "has %d numbers, and the task wants %d", len(c.Profile), t.Graph.Profile)
+		f.add("profile", "has %d numbers, and the task wants %d: set it, or give init --profile with commas between them; everybody can read them", len(c.Profile), t.Graph.Profile)
 	}
 	if t.Graph.Rule != "profile" && len(c.Profile) > 0 {
 		f.add("profile", "this task's graph uses no profile; remove it, it would be public")

@@ -102,6 +102,9 @@ func openErasure(dir string) (e *erasure, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return e, noNode(dir)
 	}
+	if info, look := os.Stat(dir); look == nil && !info.IsDir() {
+		return e, unusable(dir, syscall.ENOTDIR)
+	}
 	if err != nil {
 		return e, fmt.Errorf("node: erase %s: %w", dir, err)
 	}

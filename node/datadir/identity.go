@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -79,6 +80,9 @@ const relayKeyFile = "relay.key"
 func RelayKey(dir string) (key crypto.PrivKey, err error) {
 	path := filepath.Join(dir, relayKeyFile)
 	key, err = readKey(path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, unusable(dir, err)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}

@@ -70,6 +70,9 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	if err := checkCopy(from); err != nil {
 		return "", err
 	}
+	if !inPlace && !storage.IsDatabase(from) {
+		return "", noCopy(from)
+	}
 	var refusal error
 	accept := func(copied *storage.Store) (privacy.Policy, error) {
 		if err := belongs(copied, from, files); err != nil {
@@ -143,7 +146,11 @@ func checkCopy(path string) error {
 		return fmt.Errorf("node: read the copy: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() < leastCopy {
-		return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
+		return noCopy(path)
 	}
 	return nil
+}
+
+func noCopy(path string) error {
+	return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made", path)
 }

@@ -61,6 +61,20 @@ func (f *Files) design() privacy.Design {
 	return d
 }
 
+// Price returns what a contribution with this mechanism costs by the configuration, as a share
+// of a record's budget; see [storage.Ledger.Price].
+func (f *Files) Price(m privacy.Mechanism) (float64, error) {
+	p, err := f.design().Policy()
+	if err != nil {
+		return 0, fmt.Errorf("node: %w", err)
+	}
+	account, err := privacy.NewAccount(p)
+	if err != nil {
+		return 0, fmt.Errorf("node: %w", err)
+	}
+	return account.Share(m), nil
+}
+
 func (s *Store) openLedger(dir string, files *Files) error {
 	design := files.design()
 	before, err := keptPolicy(s.Store)
