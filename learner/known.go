@@ -46,7 +46,7 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 		}
 		extended, rows, centre := k.task(t), k.rows(t, train), k.centre(t)
 		around := newSearch(extended, rows, centre)
-		around.kappas, around.outside, around.noise = k.kappas(), k.outside, k.noise()
+		around.kappas, around.outside, around.noise = k.kappas(), k.outside, k.covariance(t)
 		both := func(m PersonalModel) bool {
 			theta := k.pad(t, without.model.Theta)
 			if m.Theta != nil {
@@ -64,15 +64,21 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter
 }
 
 // within makes the fits in the span of the records, if that is much smaller than the
-// space of all models.
+// space of all models, and in coordinates in which the noise is as independent as the pull.
 func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 	span, more := t.newSpan(train, s.prior, s.spreads, func() bool { return yield(s.model) })
 	if !more {
 		return
 	}
+	if span == nil && s.noise != nil && t.Dimension() <= exactParameters {
+		span = t.wholeSpan(s.spreads)
+	}
 	if span != nil {
 		outside := s.outside
-		train, s.prior, s.spreads, s.noise = span.inside(train), span.model(s.prior), nil, nil
+		if s.noise != nil && span.coordinates() <= exactParameters {
+			s.variance = span.turn(s.noise)
+		}
+		train, s.prior, s.spreads = span.inside(train), span.model(s.prior), nil
 		s.outside = func(theta []float64) []float64 { return outside(span.outside(theta)) }
 	}
 	s.run(train, yield)
@@ -172,12 +178,12 @@ func (k *Known) centre(t *Task) []float64 {
 	return centre
 }
 
-// noise is the variance of the noise in each number of the centre; nil: not known.
-func (k *Known) noise() []float64 {
-	if k.items != nil || k.upper != nil { // other coordinates
+// covariance is that of the noise in the centre; nil: not known, or of no use to the fits.
+func (k *Known) covariance(t *Task) *mat.SymDense {
+	if k.items != nil || k.upper != nil || t.Local.Fixed { // other coordinates, or weights that are given
 		return nil
 	}
-	return k.variance
+	return k.noise
 }
 
 // kappas are the factors of the centre around which the fits are made; 0 if the

@@ -13,6 +13,7 @@ const negligible = 8
 // directions.
 type line struct {
 	kappa float64
+	wary  bool    // of the noise in the centre, see [search.doubt]
 	sides [2]side // weaker pulls, stronger pulls
 }
 
@@ -27,9 +28,12 @@ type side struct {
 // falls, so a line ends where the weight falls below what counts. All lines make their
 // fit of one eta before the next, because these may share work.
 func (s *search) among(f fits, yield func(PersonalModel) bool) {
-	first, lines := int(math.Round(s.plausible)), make([]line, len(s.kappas))
-	for i, k := range s.kappas {
-		lines[i].kappa = k
+	first, lines := int(math.Round(s.plausible)), []line(nil)
+	for _, kappa := range s.kappas {
+		lines = append(lines, line{kappa: kappa})
+	}
+	if s.variance != nil {
+		lines = append(lines, line{kappa: s.kappas[0], wary: true})
 	}
 	for distance := 0; ; distance++ {
 		more := false
@@ -57,7 +61,10 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 // returns false if the search was stopped.
 func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 	end := &l.sides[i]
-	centre, theta := s.centre(l.kappa), slices.Clone(end.last.theta)
+	centre, weight, theta := s.centre(l.kappa), s.pull(l.kappa, octave), slices.Clone(end.last.theta)
+	if l.kappa != 0 {
+		s.doubt(weight, centre, l)
+	}
 	if theta == nil {
 		theta = s.start(l.kappa, centre)
 	}
@@ -66,7 +73,7 @@ func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 			s.show(slices.Clone(theta), make([]float64, len(theta)))
 		}
 	}
-	e, more := f.fit(theta, s.pull(l.kappa, octave), centre, seen)
+	e, more := f.fit(theta, weight, centre, seen)
 	if !more {
 		return false
 	}

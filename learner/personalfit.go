@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // exactParameters is the largest number of parameters for which fits use the full
@@ -54,17 +55,18 @@ type evidence struct {
 type search struct {
 	task      *Task
 	prior     []float64
-	kappas    []float64 // the most plausible first, and 0
-	plausible float64   // the most plausible octave of the task's eta, for lone fits
-	nearer    float64   // how many octaves above that the most plausible one around the prior is
-	constant  float64   // factor of the constant's pull around the prior, compared with lone fits
-	labels    moments   // of the prior's first score and the labels
-	records   float64   // how many there are
-	spreads   []float64 // how much each coordinate varies, see [Task.spreads]; nil: all alike
-	noise     []float64 // variance of the noise in each number of the prior, see [Walk]; empty: not known
-	worth     float64   // log prior weight of the fits around the prior
-	trust     float64   // in the task's own eta
-	left      float64   // how much leave-one-out evidence counts
+	kappas    []float64     // the most plausible first, and 0
+	plausible float64       // the most plausible octave of the task's eta, for lone fits
+	nearer    float64       // how many octaves above that the most plausible one around the prior is
+	constant  float64       // factor of the constant's pull around the prior, compared with lone fits
+	labels    moments       // of the prior's first score and the labels
+	records   float64       // how many there are
+	spreads   []float64     // how much each coordinate varies, see [Task.spreads]; nil: all alike
+	noise     *mat.SymDense // covariance of the noise in the prior, see [Walk]; nil: not known
+	variance  []float64     // of it, in the coordinates of the fits; nil: not known
+	worth     float64       // log prior weight of the fits around the prior
+	trust     float64       // in the task's own eta
+	left      float64       // how much leave-one-out evidence counts
 
 	alone    []candidate // kappa = 0
 	together []candidate
@@ -131,10 +133,6 @@ const (
 	// constantRecords is the weight of the constant's pull in records. It is so small
 	// that even a handful of the owner's records decide the constant.
 	constantRecords = 0.3
-	// doubts is how many times the noise in a prior counts, as what it leaves of numbers is more
-	// than a fit leaves, and as not all of the noise is known. Without it, people err up to 5 %
-	// more by a noisy sum, and with twice as much School gains less.
-	doubts = 4
 	// leastPull is the least share of it, which keeps a fit to equal labels solvable.
 	leastPull = 1e-9
 )
@@ -205,23 +203,30 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 			weight[k] = constant
 		}
 	}
-	if kappa != 0 && !t.Local.Fixed {
-		s.doubt(weight, kappa)
-	}
 	return weight
 }
 
-// doubt weakens the pull to a prior of numbers by the noise in it: models spread around a noisy prior
-// by the variance that the pull stands for and by that of the noise. That is of each number if the
-// others are known: all of the noise in numbers that make up for each other would hide what is known
-// of them together.
-func (s *search) doubt(weight []float64, kappa float64) {
-	_, left := s.unexplained(kappa)
-	if left == 0 {
+// doubt weakens the pull to a noisy centre of numbers: models spread around it by the variance that
+// the pull stands for, which is half of what is left of the labels divided by the weight, and by that
+// of the noise. A wary line also moves its centre to where it is likely to be without the noise, if the
+// lone models' most plausible pull says how far from zero that is. Where many weights are small it does
+// better, and worse where they are larger than that, so it competes with the others.
+func (s *search) doubt(weight, centre []float64, l *line) {
+	_, left := s.unexplained(l.kappa)
+	if left == 0 || s.variance == nil {
 		return
 	}
-	for i, v := range s.noise {
-		weight[i] /= 1 + weight[i]*doubts*kappa*kappa*v/left
+	lone := s.pull(0, int(math.Round(s.plausible)))
+	for i, v := range s.variance {
+		if v == 0 {
+			continue
+		}
+		sure := left / (2 * l.kappa * l.kappa * v) // the noise as a weight
+		if l.wary {
+			centre[i] *= sure / (sure + lone[i])
+			sure += lone[i]
+		}
+		weight[i] /= 1 + weight[i]/sure
 	}
 }
 

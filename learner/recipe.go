@@ -69,10 +69,10 @@ type Walk interface {
 	// Take reads the opened sum of a round: with noise of this standard deviation in each
 	// coordinate, and of so many record slots.
 	Take(sum []float64, sd float64, slots int) error
-	// Model is where the walk has led to, and Variance that of the noise in each of its
-	// numbers if the others are known; nil: not known.
+	// Model is where the walk has led to, and Noise the covariance of the noise in it; nil:
+	// not known. The caller must not change them.
 	Model() []float64
-	Variance() []float64
+	Noise() *mat.SymDense
 }
 
 // oneSum is the part of a recipe that makes one sum, which its walk leads to.
@@ -84,9 +84,9 @@ func (oneSum) walk() Walk  { return new(standing) }
 // standing is the walk to the sum itself.
 type standing struct{ sum []float64 }
 
-func (*standing) At() []float64       { return nil }
-func (w *standing) Model() []float64  { return w.sum }
-func (*standing) Variance() []float64 { return nil }
+func (*standing) At() []float64        { return nil }
+func (w *standing) Model() []float64   { return w.sum }
+func (*standing) Noise() *mat.SymDense { return nil }
 
 func (w *standing) Take(sum []float64, _ float64, _ int) error {
 	w.sum = sum
@@ -97,7 +97,7 @@ func (w *standing) Take(sum []float64, _ float64, _ int) error {
 type toModel struct{}
 
 func (toModel) learn(known *Known, o *Opened, _ []float64, _ int) error {
-	known.mean, known.variance = o.Sum, o.Variance
+	known.mean, known.noise = o.Sum, o.Noise
 	return nil
 }
 
@@ -218,8 +218,8 @@ type Opened struct {
 	// vectors, with noise; of several a model.
 	Sum []float64
 	SD  float64 // of the noise in each coordinate; 0: no noise
-	// Variance is that of the noise in each number of a model; nil: not known.
-	Variance []float64
+	// Noise is the covariance of that in a model; nil: not known.
+	Noise *mat.SymDense
 	// Slots is the number of record slots of each contributor.
 	Slots []int
 }
@@ -297,7 +297,7 @@ type Known struct {
 	items     *population.Items // nil: nothing is known of keys
 	own       []float64         // the device's vector in the sum of items; nil: none
 	mean      []float64         // where personal models start; nil: at zero
-	variance  []float64         // of the noise in the mean; nil: not known
+	noise     *mat.SymDense     // covariance of the noise in the mean; nil: not known
 	// upper is U with P = U'U, where P is the precision of personal models around the
 	// mean, without the constant's coordinate; nil: the same in all directions.
 	upper *mat.TriDense

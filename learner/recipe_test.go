@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // recipeCases are recipes with a task for each.
@@ -344,8 +345,8 @@ func TestMeanComesWithItsNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &Known{mean: []float64{1, 2, 3}, variance: []float64{1, 1, 1}} // of a mean
-	if err := s.learn(known, &Opened{Summing: s, Sum: []float64{4, 5, 6}}, nil, 0); err != nil || known.variance != nil || known.mean[0] != 4 {
+	known := &Known{mean: []float64{1, 2, 3}, noise: mat.NewSymDense(3, nil)} // of a mean
+	if err := s.learn(known, &Opened{Summing: s, Sum: []float64{4, 5, 6}}, nil, 0); err != nil || known.noise != nil || known.mean[0] != 4 {
 		t.Errorf("a sum of gradients leaves %+v, %v", known, err)
 	}
 }

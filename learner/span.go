@@ -56,6 +56,75 @@ func (t *Task) newSpan(train *Rows, prior, spreads []float64, pause func() bool)
 	return s, more
 }
 
+// coordinates is how many a model of one score has, the constant included.
+func (s *span) coordinates() int {
+	_, r := s.basis.Dims()
+	return r + s.constant
+}
+
+// wholeSpan is the space of all models, in coordinates in which all features are pulled alike.
+func (t *Task) wholeSpan(spreads []float64) *span {
+	p := t.featureCount()
+	s := &span{basis: mat.NewDense(p, p, nil), spreads: spreads, constant: t.Width() - p}
+	for i := range p {
+		s.basis.Set(i, i, 1)
+	}
+	scaleRows(s.basis, spreads)
+	return s
+}
+
+// turn turns the basis, and the coordinates with it, to where noise with this covariance in the weights
+// of one score is independent, and returns its variances. They are 0 where float64 does not hold the
+// basis. What the constant's noise has in common with the others is left out.
+func (s *span) turn(noise *mat.SymDense) (variance []float64) {
+	p, r := s.basis.Dims()
+	variance = make([]float64, s.coordinates())
+	into := mat.DenseCopyOf(s.basis)
+	for j, spread := range s.spreads {
+		floats.Scale(spread, into.RawRowView(j))
+	}
+	var half, whole, vectors, turned mat.Dense
+	half.Mul(into.T(), noise.SliceSym(0, p))
+	whole.Mul(&half, into)
+	own := mat.NewSymDense(r, nil)
+	for i := range r {
+		for j := i; j < r; j++ {
+			own.SetSym(i, j, whole.At(i, j))
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(own, true) {
+		return variance
+	}
+	eigen.Values(variance[:r])
+	for i, v := range variance {
+		variance[i] = max(0, v) // rounding
+	}
+	eigen.VectorsTo(&vectors)
+	turned.Mul(s.basis, &vectors)
+	s.basis = &turned
+	if s.constant > 0 {
+		variance[r] = alone(noise)
+	}
+	return variance
+}
+
+// alone is the variance of the last number if the others are known.
+func alone(noise *mat.SymDense) float64 {
+	last := noise.SymmetricDim() - 1
+	column := make([]float64, last)
+	for i := range column {
+		column[i] = noise.At(i, last)
+	}
+	var factor mat.Cholesky
+	var by mat.VecDense
+	of := mat.NewVecDense(last, column)
+	if !factor.Factorize(noise.SliceSym(0, last).(mat.Symmetric)) || factor.SolveVecTo(&by, of) != nil {
+		return noise.At(last, last)
+	}
+	return max(0, noise.At(last, last)-mat.Dot(&by, of))
+}
+
 // scaleRows divides each row by the root of its spread.
 func scaleRows(of *mat.Dense, spreads []float64) {
 	for j, spread := range spreads {
@@ -119,8 +188,7 @@ func (s *span) model(theta []float64) []float64 {
 
 // outside converts a model in these coordinates back; nil stays nil.
 func (s *span) outside(theta []float64) []float64 {
-	_, r := s.basis.Dims()
-	return s.blocks(s.basis, theta, r+s.constant)
+	return s.blocks(s.basis, theta, s.coordinates())
 }
 
 // blocks multiplies each block of theta, which has the given width, by a matrix.

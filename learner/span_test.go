@@ -187,3 +187,46 @@ func withoutSpan(t *Task, records []Record, prior []float64) PersonalModel {
 	s.among(newFitter(t.loss(), train), func(PersonalModel) bool { return true })
 	return s.model
 }
+
+// In coordinates that were turned to the noise, the pull is the same for all features as before, and
+// the noise is independent.
+func TestSpanTurnsToTheNoise(t *testing.T) {
+	const p = 5
+	r := rand.New(rand.NewPCG(6, 9))
+	task := plainTask("squared", p)
+	task.Constant = 0.5
+	factor := mat.NewDense(p+1, p+1, normals(r, (p+1)*(p+1)))
+	noise := mat.NewSymDense(p+1, nil)
+	noise.SymOuterK(1, factor)
+	spreads := []float64{1, 0.2, 3, 1.5, 0.7}
+
+	s := task.wholeSpan(spreads)
+	variance := s.turn(noise)
+	var precision, own mat.Dense
+	if err := own.Inverse(noise.SliceSym(0, p)); err != nil {
+		t.Fatal(err)
+	}
+	if err := precision.Inverse(noise); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := variance[p], 1/precision.At(p, p); math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("the constant has the variance %v, not %v", got, want)
+	}
+	for range 20 {
+		theta := normals(r, p+1)
+		turned := s.model(theta)
+		features := mat.NewVecDense(p, theta[:p])
+		var pull, wantPull, doubt float64
+		for i := range p {
+			pull += turned[i] * turned[i]
+			wantPull += spreads[i] * theta[i] * theta[i]
+			doubt += turned[i] * turned[i] / variance[i]
+		}
+		if wantDoubt := mat.Inner(features, &own, features); math.Abs(pull/wantPull-1) > 1e-9 || math.Abs(doubt/wantDoubt-1) > 1e-9 {
+			t.Errorf("a model is pulled by %v, not %v, and the noise explains %v, not %v", pull, wantPull, doubt, wantDoubt)
+		}
+		if back := s.outside(turned); !floats.EqualApprox(back, theta, 1e-9) {
+			t.Errorf("%v comes back as %v", theta, back)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"p2pnode/learner"
 	"p2pnode/node/api"
@@ -37,7 +38,7 @@ type opened struct {
 	epoch   uint64
 	values  []float64 // the values of the sum, or the model to which the rounds led
 	sd      float64
-	noise   []float64 // the variance of that in each number of a model; nil: not known
+	noise   *mat.SymDense // the covariance of that in a model; nil: not known
 	slots   []int
 	records int  // the fewest of a round
 	listed  bool // this device's contribution is in the sum
@@ -165,7 +166,7 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 	if err := w.through.Take(told.values, told.sd, told.records); err != nil {
 		return err
 	}
-	told.values, told.noise = w.through.Model(), w.through.Variance()
+	told.values, told.noise = w.through.Model(), w.through.Noise()
 	if rounds := recipe.Rounds(); w.round > uint64(rounds) {
 		for _, r := range w.results[len(w.results)-rounds:] {
 			told.records = min(told.records, int(r.Records))
@@ -196,7 +197,7 @@ func telling(all []opened) []opened {
 // added combines opened sums of a recipe: sums and their noise add up; of models to which
 // rounds led it takes the mean over all records.
 func added(r *learner.Summing, epochs []opened) learner.Opened {
-	all := learner.Opened{Summing: r, Sum: make([]float64, len(epochs[0].values)), Variance: make([]float64, len(epochs[0].noise))}
+	all := learner.Opened{Summing: r, Sum: make([]float64, len(epochs[0].values))}
 	records := 0
 	for _, o := range epochs {
 		records += o.records
@@ -207,7 +208,14 @@ func added(r *learner.Summing, epochs []opened) learner.Opened {
 			weight = float64(o.records) / float64(records)
 		}
 		floats.AddScaled(all.Sum, weight, o.values)
-		floats.AddScaled(all.Variance, weight*weight, o.noise)
+		if o.noise != nil {
+			var noise mat.SymDense
+			noise.ScaleSym(weight*weight, o.noise)
+			if all.Noise != nil {
+				noise.AddSym(&noise, all.Noise)
+			}
+			all.Noise = &noise
+		}
 		all.SD = math.Hypot(all.SD, o.sd)
 		all.Slots = append(all.Slots, o.slots...)
 	}

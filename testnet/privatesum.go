@@ -98,7 +98,7 @@ func (a *adder) open(of func(i int) []learner.Record, own []learner.Contribution
 			return learner.Opened{}, err
 		}
 	}
-	opened := learner.Opened{Summing: a.Summing, SD: a.sd, Sum: walk.Model(), Variance: walk.Variance()}
+	opened := learner.Opened{Summing: a.Summing, SD: a.sd, Sum: walk.Model(), Noise: walk.Noise()}
 	for i := range own {
 		opened.Slots = append(opened.Slots, own[i].Slots)
 	}

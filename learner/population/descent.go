@@ -1,6 +1,9 @@
 package population
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
 
 // Descent is the recipe "gradient", for any convex loss. In each round devices add
 // their records' gradients at a public model, each clipped, and the model takes an
@@ -47,5 +50,5 @@ func (d *Descent) Take(sum []float64, _ float64, records int) error {
 // Model is the point that the walk has reached.
 func (d *Descent) Model() []float64 { return d.model }
 
-// Variance is nil: how much noise is in the model is not known.
-func (d *Descent) Variance() []float64 { return nil }
+// Noise is nil: how much noise is in the model is not known.
+func (d *Descent) Noise() *mat.SymDense { return nil }

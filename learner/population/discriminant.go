@@ -159,5 +159,5 @@ func (w *DiscriminantWalk) Take(sum []float64, sd float64, slots int) error {
 // Model is that of [Discriminant.Learn] for records as they are; zeros before the last round.
 func (w *DiscriminantWalk) Model() []float64 { return w.model }
 
-// Variance is nil: fits around a model of classes did no better for knowing it.
-func (w *DiscriminantWalk) Variance() []float64 { return nil }
+// Noise is nil: fits around a model of classes did no better for knowing it.
+func (w *DiscriminantWalk) Noise() *mat.SymDense { return nil }

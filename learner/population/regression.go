@@ -114,48 +114,92 @@ func symmetric(p int, v []float64, scale float64) *mat.SymDense {
 // Directions in which noise made the moments negative count as empty, so that the ridge
 // keeps the mean near zero there.
 func (r Regression) Learn(p int, sum []float64, sd float64) ([]float64, error) {
-	mean, _, err := r.learn(p, sum, sd)
+	products, labels, err := r.parts(p, sum)
+	if err != nil {
+		return nil, err
+	}
+	mean, _, err := r.learn(products, 1, labels, sd)
 	return mean, err
 }
 
-// learn is Learn, with the variance of the noise in each parameter if the others are known, as if
-// noise did not change the inverse of the moments.
-func (r Regression) learn(p int, sum []float64, sd float64) (mean, variance []float64, err error) {
-	folded := p * (p + 1) / 2
+// parts takes a sum apart: the products of features, and those of features and labels, band by band.
+func (r Regression) parts(p int, sum []float64) (products *mat.SymDense, labels []float64, err error) {
 	if len(sum) != r.Dimension(p) {
 		return nil, nil, errors.New("population: the sum of a regression has the wrong length")
 	}
+	folded := p * (p + 1) / 2
+	return symmetric(p, sum[:folded], 1/r.Scale), sum[folded:], nil
+}
+
+// mostNoise is the largest number of parameters of which the noise is told, which takes 2 MB.
+const mostNoise = 512
+
+// learn is Learn, with the covariance of the noise in the parameters, as if noise did not change the
+// inverse of the moments; nil if they are more than mostNoise. Shared is the share of the noise in
+// what features have in common that is still there, see [calm].
+func (r Regression) learn(products *mat.SymDense, shared float64, labels []float64, sd float64) (mean []float64, noise *mat.SymDense, err error) {
+	p := products.SymmetricDim()
 	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric(p, sum[:folded], 1/r.Scale), true) {
+	if !eigen.Factorize(products, true) {
 		return nil, nil, errors.New("population: the sum of a regression has numbers beyond float64")
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	products, noise := r.products(p, sum[folded:], sd)
+	labelled, std := r.labelled(p, labels, sd)
 	var along, of mat.VecDense
-	along.MulVec(vectors.T(), mat.NewVecDense(p, products))
+	along.MulVec(vectors.T(), mat.NewVecDense(p, labelled))
 	ridge, inverse := r.Least+r.Ridge*sd/r.Scale, eigen.Values(nil)
 	for i, value := range inverse {
 		inverse[i] = 1 / (max(value, 0) + ridge)
 		along.SetVec(i, along.AtVec(i)*inverse[i])
 	}
 	of.MulVec(&vectors, &along)
-	noise = math.Hypot(noise, sd/r.Scale*mat.Norm(&of, 2)) // the moments' noise comes times the mean
-	variance = make([]float64, p)
-	for i := range variance {
-		var precision float64
-		for j, x := range vectors.RawRowView(i) {
-			precision += math.Pow(x/inverse[j], 2)
-		}
-		variance[i] = noise * noise / precision
+	if p <= mostNoise {
+		// The moments' noise, that of an entry off the diagonal, comes times the mean.
+		std = math.Hypot(std, shared*sd/r.Scale*mat.Norm(&of, 2)/math.Sqrt2)
+		vectors.Apply(func(_, j int, x float64) float64 { return x * inverse[j] }, &vectors)
+		noise = mat.NewSymDense(p, nil)
+		noise.SymOuterK(std*std, &vectors)
 	}
-	return of.RawVector().Data, variance, nil
+	return of.RawVector().Data, noise, nil
 }
 
-// products adds up what the bands say of the products of features and labels, and how much noise
+// calm takes noise of this standard deviation in the diagonal out of a matrix of moments, by the rule
+// of James and Stein (1961): from what coordinates have in common, of which it returns the share that
+// is left, and from how much each is more than the mean, but for the last one, which may be the
+// constant.
+func calm(products *mat.SymDense, sd float64) (shared float64) {
+	p := products.SymmetricDim()
+	var common, own []float64
+	for i := range p {
+		for j := i + 1; j < p; j++ {
+			common = append(common, products.At(i, j))
+		}
+		own = append(own, products.At(i, i))
+	}
+	shared = signal(common, sd/math.Sqrt2)
+	own = own[:p-1]
+	mean, share := 0., 1.
+	if len(own) > 2 {
+		mean = floats.Sum(own) / float64(len(own))
+		floats.AddConst(-mean, own)
+		share = signal(own, sd)
+	}
+	for i := range p {
+		for j := i + 1; j < p; j++ {
+			products.SetSym(i, j, shared*products.At(i, j))
+		}
+		if i < len(own) {
+			products.SetSym(i, i, mean+share*own[i])
+		}
+	}
+	return shared
+}
+
+// labelled adds up what the bands say of the products of features and labels, and how much noise
 // is in each. Of every band but the innermost it takes the share that is no noise, by the rule of
 // James and Stein (1961).
-func (r Regression) products(p int, sums []float64, sd float64) (total []float64, noise float64) {
+func (r Regression) labelled(p int, sums []float64, sd float64) (total []float64, noise float64) {
 	total = make([]float64, p)
 	for k, b := range r.bands() {
 		own, share := sums[k*p:][:p], 1.
@@ -176,7 +220,7 @@ type RegressionWalk struct {
 	constant   float64
 	scales     []float64 // nil before the first sum
 	model      []float64
-	variance   []float64
+	noise      *mat.SymDense
 }
 
 // NewRegressionWalk starts a walk for records of so many coordinates, of which the last one is the
@@ -197,28 +241,33 @@ func (w *RegressionWalk) At() []float64 {
 // Take reads the opened sum of a round, of so many record slots at At.
 func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 	r, p := w.regression, len(w.model)
-	model, variance, err := r.learn(p, sum, sd)
+	products, labels, err := r.parts(p, sum)
+	if err != nil {
+		return err
+	}
+	std := sd / r.Scale // of the noise in products
+	scales := momentsOf(p, products, w.constant, std, max(1, slots)).scales(std)
+	shared := calm(products, std)
+	model, noise, err := r.learn(products, shared, labels, sd)
 	if err != nil {
 		return err
 	}
 	if w.scales == nil {
-		products := symmetric(p, sum[:p*(p+1)/2], 1/r.Scale)
-		w.scales = momentsOf(p, products, w.constant, sd/r.Scale, max(1, slots)).scales(sd / r.Scale)
+		w.scales = scales
 	} else {
 		unscale(model, w.scales, w.constant)
-		unscaleVariance(variance, w.scales)
+		unscaleNoise(noise, w.scales, w.constant)
 		floats.Add(model, w.model)
 	}
-	w.model, w.variance = model, variance
+	w.model, w.noise = model, noise
 	return nil
 }
 
 // Model is where the sums so far lead to, for records as they are.
 func (w *RegressionWalk) Model() []float64 { return w.model }
 
-// Variance is that of the noise in each number of Model if the others are known, but for what noise
-// did to the scales.
-func (w *RegressionWalk) Variance() []float64 { return w.variance }
+// Noise is the covariance of the noise in Model, but for what noise did to the scales; nil: not known.
+func (w *RegressionWalk) Noise() *mat.SymDense { return w.noise }
 
 // AddAt adds a record to the vector of a device, at what a walk has in this round.
 func (r Regression) AddAt(dst, x []float64, y float64, at []float64) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // However far a label reaches, its parts are together no longer than the bound, which the
@@ -61,6 +62,44 @@ func TestBandsOfLabels(t *testing.T) {
 	for _, c := range []struct{ label, sd, least, most float64 }{{10, 0, 0.999, 1.001}, {10, 7, 0, 0.78}, {1, 7, 0, 1.31}} {
 		if ratio := errors(c.label, c.sd, 4) / errors(c.label, c.sd, 1); !(ratio > c.least && ratio < c.most) {
 			t.Errorf("labels up to %v, noise %v: the error in bands is %.4f of that without", c.label, c.sd, ratio)
+		}
+	}
+}
+
+// Of moments that tell nothing of each other noise leaves nearly nothing but their mean, and what
+// coordinates have in common stays.
+func TestNoiseIsTakenOutOfMoments(t *testing.T) {
+	const p, sd = 30, 40
+	random := rand.New(rand.NewPCG(5, 2))
+	for _, c := range []struct {
+		name        string
+		common      float64
+		least, most float64 // of the share that is left
+		error       float64
+	}{
+		{"nothing in common", 0, 0, 0.2, 0.4},
+		{"much in common", 300, 0.97, 1, 1},
+	} {
+		truth, noisy := mat.NewSymDense(p, nil), mat.NewSymDense(p, nil)
+		for i := range p {
+			for j := i; j < p; j++ {
+				value, std := c.common, sd/math.Sqrt2
+				if i == j {
+					value, std = 500, sd
+				}
+				truth.SetSym(i, j, value)
+				noisy.SetSym(i, j, value+std*random.NormFloat64())
+			}
+		}
+		off := func(m *mat.SymDense) float64 {
+			var d mat.Dense
+			d.Sub(m, truth)
+			return mat.Norm(&d, 2)
+		}
+		before := off(noisy)
+		shared := calm(noisy, sd)
+		if after := off(noisy) / before; !(shared >= c.least && shared <= c.most && after < c.error) {
+			t.Errorf("%s: %.3f of it is left, and moments err by %.3f of what they did", c.name, shared, after)
 		}
 	}
 }

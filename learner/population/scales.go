@@ -83,15 +83,6 @@ func Scaled(x, scales []float64) []float64 {
 	return x
 }
 
-// unscaleVariance turns variances of the noise in weights of scaled records into those of records as
-// they are, of which the weight of the constant makes up for where the features lie.
-func unscaleVariance(variance, scales []float64) {
-	features := len(scales) / 2
-	for i := range features {
-		variance[i] *= scales[features+i] * scales[features+i]
-	}
-}
-
 // unscale turns the weights of scaled records into those of records as they are.
 func unscale(weights, scales []float64, constant float64) {
 	features := len(scales) / 2
@@ -99,5 +90,29 @@ func unscale(weights, scales []float64, constant float64) {
 	floats.Mul(own, scales[features:])
 	if constant != 0 {
 		weights[features] -= floats.Dot(own, scales[:features]) / constant
+	}
+}
+
+// unscaleNoise turns the covariance of the noise in such weights into that in the unscaled ones; nil
+// stays nil.
+func unscaleNoise(noise *mat.SymDense, scales []float64, constant float64) {
+	if noise == nil {
+		return
+	}
+	all := mat.DenseCopyOf(noise)
+	p, _ := all.Dims()
+	for i := range p {
+		unscale(all.RawRowView(i), scales, constant)
+	}
+	column := make([]float64, p)
+	for j := range p {
+		mat.Col(column, j, all)
+		unscale(column, scales, constant)
+		all.SetCol(j, column)
+	}
+	for i := range p {
+		for j := i; j < p; j++ {
+			noise.SetSym(i, j, all.At(i, j))
+		}
 	}
 }

@@ -177,7 +177,7 @@ func TestRegressionWalkKnowsItsNoise(t *testing.T) {
 		for i, v := range w.Model() {
 			mean[i] += v / draws
 			square[i] += v * v / draws
-			told[i] += w.Variance()[i] / draws
+			told[i] += w.Noise().At(i, i) / draws
 		}
 	}
 	for i := range mean {
