@@ -38,6 +38,7 @@ type report struct {
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
 	Missed  []MissedOne           `json:"missed,omitempty"`  // nodes elsewhere that are left out
 	Sum     *sumReport            `json:"sum,omitempty"`     // of a rehearsal of nodes that broadcast
+	All     *allReport            `json:"all,omitempty"`     // of a rehearsal of some of the people of a file
 }
 
 // newcomersReport is what a private sum gives to people who contributed nothing to it.
@@ -57,6 +58,24 @@ type sumReport struct {
 	Edits     []datadir.Edit    `json:"edits,omitempty"`  // of the task's file, if it is to make such a sum
 }
 
+// allReport is what a private sum, which is simulated, would give all people of a file, or more
+// of them than were rehearsed.
+type allReport struct {
+	Nodes     int               `json:"nodes"`
+	Verdict   string            `json:"verdict"`
+	Change    *learner.Interval `json:"change"`
+	ByLogLoss bool              `json:"by_log_loss,omitempty"`
+}
+
+// allReport is nil if no sum of all people was worked out.
+func (r *Result) allReport() *allReport {
+	if r.All == nil {
+		return nil
+	}
+	v := r.All.verdictOn(Private)
+	return &allReport{Nodes: r.All.nodes(), Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
+}
+
 // sumReport is nil if no sum was worked out beside broadcasts, on which there is a verdict.
 func (r *Result) sumReport(broadcast Verdict) *sumReport {
 	if !r.Broadcasts || len(r.Trials(Private)) == 0 {
@@ -64,7 +83,7 @@ func (r *Result) sumReport(broadcast Verdict) *sumReport {
 	}
 	v := r.verdictOn(Private)
 	out := &sumReport{Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
-	out.Advice, out.Edits = r.advice(broadcast, v)
+	out.Advice, out.Edits = r.advice(broadcast)
 	return out
 }
 
@@ -91,7 +110,7 @@ func (r *Result) report() report {
 		saved := r.reduction(r.best())
 		out.Private = &saved
 	}
-	out.Change, out.Sum = verdict.known(), r.sumReport(verdict)
+	out.Change, out.Sum, out.All = verdict.known(), r.sumReport(verdict), r.allReport()
 	return out
 }
 

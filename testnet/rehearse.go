@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,23 @@ func (c *Config) edits(d *Dataset) []datadir.Edit {
 		return nil
 	}
 	return datadir.SumsInstead(c.Text, c.recipes(d)[0].Kind)
+}
+
+// workOutAll works out what a private sum would give all people that those of a rehearsal were drawn
+// from, whose noise is the same for any number. It returns nil where these are all, and where
+// records are so wide that fits take long.
+func (c *Config) workOutAll(ctx context.Context, d *Dataset) (*Result, error) {
+	if c.All == nil || d.Of <= len(d.People) || d.Task.Width() > mostSquared {
+		return nil, nil
+	}
+	r, err := Run(ctx, Config{
+		Source: c.All, Budget: c.Budget, Seed: c.Seed, Methods: []Method{Private}, Simulate: true, Rehearse: true,
+		NoCurve: true, Progress: c.Progress,
+	})
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Times of a rehearsal.
@@ -117,11 +135,11 @@ func (r *Result) rehearsed() string {
 	case !r.Complete:
 		return "no verdict: the rehearsal was interrupted"
 	case !r.Broadcasts:
-		return r.verdict().String()
+		return r.verdict().String() + r.ofAll()
 	}
-	broadcast, sum := r.verdict(), r.verdictOn(Private)
-	text := fmt.Sprintf("broadcasts: %s\n%s: %s", broadcast, simulatedSum, sum)
-	advice, edits := r.advice(broadcast, sum)
+	broadcast := r.verdict()
+	text := fmt.Sprintf("broadcasts: %s\n%s: %s%s", broadcast, simulatedSum, r.verdictOn(Private), r.ofAll())
+	advice, edits := r.advice(broadcast)
 	if advice != "" {
 		text += "\n\n" + advice
 	}
@@ -138,12 +156,28 @@ func (r *Result) rehearsed() string {
 	return text
 }
 
-// advice is what follows from the verdicts on nodes that broadcast and on the sum that they
+// ofAll is the verdict on a simulated sum of all people, in a line of its own; "" if there is none.
+func (r *Result) ofAll() string {
+	if r.All == nil {
+		return ""
+	}
+	people := fmt.Sprintf("all %d people of the file", r.Of)
+	if n := r.All.nodes(); n < r.Of {
+		people = fmt.Sprintf("%d of the %d people of the file", n, r.Of)
+	}
+	return fmt.Sprintf("\n%s of %s: %s", simulatedSum, people, r.All.verdictOn(Private))
+}
+
+// advice is what follows from the verdicts on nodes that broadcast and on the sum that all people
 // could make, and what of the task's file to change for it; "" if there is nothing.
-func (r *Result) advice(broadcast, sum Verdict) (text string, edits []datadir.Edit) {
+func (r *Result) advice(broadcast Verdict) (text string, edits []datadir.Edit) {
 	const price = "It takes a committee that all believe: docs/sums.md."
+	sum := r.verdictOn(Private)
+	if r.All != nil {
+		sum = r.All.verdictOn(Private)
+	}
 	switch {
-	case sum.Word != WorthIt && r.Of > r.nodes() && r.verdictOn(Together).Word != NotWorthIt:
+	case r.All == nil && sum.Word != WorthIt && r.Of > r.nodes() && r.verdictOn(Together).Word != NotWorthIt:
 		return fmt.Sprintf("The noise of a sum is the same for %d people as for all %d of the file: testnet --sim --nodes all, with the "+
 			"same file and task, works out what they gain.", r.nodes(), r.Of), nil
 	case sum.Word != WorthIt:

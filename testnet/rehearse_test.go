@@ -228,9 +228,22 @@ func TestRehearsalOfPeopleWhoShareNothing(t *testing.T) {
 	}
 }
 
-// If the noise may hide from some people of a file what all of them would gain, all of them
-// can be asked.
+// If the noise hides from some people of a file what all of them would gain, a sum of all of
+// them is worked out, and what to change follows from that. Else all of them can be asked.
 func TestRehearsalOfTooFewPeople(t *testing.T) {
+	c := broadcasting(t, lines(80, 10, true), 6)
+	c.All = broadcasting(t, lines(80, 10, true), 80).Source
+	text, object := ending(t, mustRun(t, t.Context(), c))
+	said := strings.Split(text, "\n")
+	if !strings.HasPrefix(said[2], "private sum (simulated) of all 80 people of the file: worth it: ") || strings.HasPrefix(said[1], "private sum (simulated): worth it") || !strings.HasPrefix(said[4], "A private sum pays here") {
+		t.Errorf("the rehearsal ends with\n%s", text)
+	}
+	all := object["all"].(map[string]any)
+	schema{"nodes": "number", "verdict": "string", "change": "object"}.check(t, all)
+	if sum := object["sum"].(map[string]any); all["nodes"] != 80.0 || !strings.HasSuffix(said[2], all["verdict"].(string)) || sum["edits"] == nil {
+		t.Errorf("JSON: %v", object)
+	}
+
 	r := mustRun(t, t.Context(), broadcasting(t, lines(40, 10, true), 6))
 	if text, _ := ending(t, r); !strings.Contains(text, "The noise of a sum is the same for 6 people as for all 40 of the file: testnet --sim --nodes all") {
 		t.Errorf("the rehearsal ends with\n%s", text)
@@ -270,7 +283,7 @@ func TestAdvice(t *testing.T) {
 		}
 		round.Trials = trials
 		r.Rounds = []Round{round}
-		text, edits := r.advice(r.verdict(), r.verdictOn(Private))
+		text, edits := r.advice(r.verdict())
 		if !strings.HasPrefix(text, c.want) || c.want == "" && text != "" || (len(edits) > 0) != (c.want != "") {
 			t.Errorf("%s: %q, %v", name, text, edits)
 		}

@@ -43,6 +43,7 @@ type Result struct {
 	Broadcasts bool
 	Edits      []datadir.Edit // of the task's file, for a private sum in place of broadcasts; nil: there is no file
 	Of         int            // people of the data set that those of a rehearsal were drawn from
+	All        *Result        // a simulated private sum of these, or of many of them; nil: there is none
 	Phones     int            // how many of the nodes, the last ones, were phones
 	Asked      int            // number of nodes that ran elsewhere; 0: none
 	Missed     []MissedOne    // those of Asked that are left out

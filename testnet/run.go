@@ -45,6 +45,10 @@ type Config struct {
 	// Text is that of the file that a rehearsed task is in, for advice on what to change
 	// there; nil: it is in none.
 	Text []byte
+	// All makes, for a rehearsal, the data set of all people that those of Source are drawn
+	// from, or of more of them: what a private sum would give these is worked out too. It may
+	// be nil.
+	All func(seed uint64) (*Dataset, error)
 	// Daemons makes the real nodes processes of their own; nil leaves them in this one.
 	Daemons  *Daemons
 	Logger   *slog.Logger   // of the real nodes; nil: discard
@@ -127,7 +131,9 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			return nil, err
 		}
 		r.Rounds = append(r.Rounds, Round{Seed: c.Seed + uint64(k), People: participants(d, numbers)})
-		err = c.runRound(ctx, d, r, drive)
+		if err = c.runRound(ctx, d, r, drive); err == nil {
+			r.All, err = c.workOutAll(ctx, d)
+		}
 		if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 			r.Seconds = time.Since(start).Seconds()
 			return r, nil

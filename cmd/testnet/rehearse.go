@@ -23,12 +23,17 @@ fitted to.
 The task is the one that the nodes will have. If it has private sums, new
 identities stand in for its committee. If its nodes broadcast, the private sum that
 they could make instead is simulated beside them; where only that is worth it, or
-surely worth more, the last lines say what to change in the task's file. Everything
-takes seconds instead of hours, and the report says what was changed.
+surely worth more, the last lines say what to change in the task's file. The noise of
+a sum is the same for a few people as for many, so that of all people of the file, of
+500 at most, is simulated too. Everything takes seconds instead of hours, and the
+report says what was changed.
 
 The file has the columns of the task. Its column "node", or the one that
 --node-column names, says whose record a line is; without such a column the lines
 are dealt out in turn. Nothing of it leaves this machine.`
+
+// workedOut is of how many people of a file what a private sum would give them is worked out.
+const workedOut = 500
 
 // rehearseOptions are the flags of rehearse.
 type rehearseOptions struct {
@@ -121,14 +126,17 @@ func (o *rehearseOptions) rehearse(cmd *cobra.Command, dir string, t *learner.Ta
 			return nil, err
 		}
 	}
-	return testnet.Run(cmd.Context(), testnet.Config{
-		Source: func(seed uint64) (*testnet.Dataset, error) {
-			drawn, err := all.Draw(seed, min(o.nodes, len(all.People)))
+	draw := func(people int) func(seed uint64) (*testnet.Dataset, error) {
+		return func(seed uint64) (*testnet.Dataset, error) {
+			drawn, err := all.Draw(seed, min(people, len(all.People)))
 			if err != nil {
 				return nil, err
 			}
 			return drawn.Most(o.records), nil
-		},
+		}
+	}
+	return testnet.Run(cmd.Context(), testnet.Config{
+		Source: draw(o.nodes), All: draw(max(o.nodes, workedOut)),
 		Budget: privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta}, Seed: o.seed,
 		Methods: testnet.RehearsedMethods(t), Rehearse: true, Text: text, NoCurve: true, Daemons: &testnet.Daemons{Program: program}, Dir: dir,
 		Progress: progress.set, Measured: func(r *testnet.Result) { progress.say(r.Newest()) },
