@@ -668,6 +668,7 @@ func TestMeasurable(t *testing.T) {
 		{"node,x,y\n" + rows("a", 5) + rows("b", 4) + rows("c", 6) + rows("", 9), 2},
 		{"node,x,y\n" + rows("a", 50) + rows("b", 4) + "b,1,\n", 0},
 		{"node,x,y\n" + rows("a", 50) + rows("b", 50) + rows("c", 50) + rows("d", 50), 3},
+		{"node,x,y\n" + strings.Join(made(mostOwned, func(i int) string { return fmt.Sprintf("p%d,1,2\n", i) }), "") + rows("a", 50) + rows("b", 50), 2},
 		{"z,x,y\n" + rows("a", 14), 2},
 		{"z,x,y\n" + rows("a", 9) + "a,1,\n", 0},
 		{"z,x,y\n" + rows("a", 100), 3},
@@ -697,6 +698,8 @@ func TestBadLines(t *testing.T) {
 		{head + rows + "a,2024-03-01,big,1\n", Wishes{Kinds: map[string]string{"size": LeftOut}}, false},
 		{head + rows + "a,soon,2,1\n", Wishes{Kinds: map[string]string{"when": Time}}, true},
 		{head + rows + "  ,2024-03-01,1,2\n", Wishes{}, true},
+		{"v,y\n" + strings.Repeat("[0.5 1.1],2\n[1 2],3\n", 20), Wishes{}, false},
+		{"v,y\n" + strings.Repeat("[0.5 1.1],2\n[1 2],3\n", 20) + "broken,2\n", Wishes{Kinds: map[string]string{"v": Vector}}, true},
 		{head + classes, Wishes{Kinds: map[string]string{"y": Set}}, false},
 		{head + classes, Wishes{Values: map[string][]string{"y": {"0", "1"}}}, true},
 	} {

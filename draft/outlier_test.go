@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -68,13 +69,13 @@ func TestNumbersApart(t *testing.T) {
 	}
 }
 
-// Of columns that are skewed or have long tails nothing is said. In 4200 columns of 14 kinds, of seeds
-// that are fixed, it is said of 4 at most: the numbers of Pareto's law with the exponent 2, which lie
+// Of columns that are skewed or have long tails nothing is said. In 4200 columns of 14 kinds it is
+// said of 5 at most in 300 draws, and mostly of 1; the seed is fixed: the numbers of Pareto's law with the exponent 2, which lie
 // 30 times as far out as the next one in 1 of 900 columns, are the worst of them.
 func TestOrdinaryNumbersAreNotApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 5))
 	said := map[string]int{}
-	for name, draw := range map[string]func() float64{
+	columns := map[string]func() float64{
 		"normal":         random.NormFloat64,
 		"uniform":        random.Float64,
 		"exponential":    random.ExpFloat64,
@@ -89,11 +90,12 @@ func TestOrdinaryNumbersAreNotApart(t *testing.T) {
 		"mostly 0":       func() float64 { return max(0, 1000*random.NormFloat64()-1500) },
 		"half 0":         func() float64 { return max(0, math.Exp(1.5*random.NormFloat64())-1) },
 		"steps":          func() float64 { return float64(1 + random.IntN(5)) },
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(columns)) { // all draw from one stream
 		for i := range 300 {
 			c := newColumn("x", 0)
 			for range []int{20, 60, 200, 1000}[i%4] {
-				c.addNumber(0, draw())
+				c.addNumber(0, columns[name]())
 			}
 			if _, n := c.bulk(); n > 0 {
 				said[name]++

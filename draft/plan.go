@@ -288,6 +288,8 @@ func (p *Plan) BadLines() bool {
 			return u.faults+u.noNumber.cells > 0
 		case u.kind == Time:
 			return u.faults+u.noTime.cells > 0
+		case u.kind == Vector: // in a column, or in one for each number
+			return u.faults > 0 || u.Vectors > 0 && (u.Vectors < u.full() || u.Length == 0)
 		case u.kind == Set && u.target:
 			return u.values == nil || u.unlisted(p.wishes.Values[u.Name]) != ""
 		}

@@ -101,10 +101,10 @@ func (s *Survey) Measurable(most int) (people int) {
 			people++
 		}
 	}
-	if people < 2 {
+	if people < 2 && len(s.owned) < mostOwned { // else there may be others
 		return 0
 	}
-	return min(people, most)
+	return min(max(people, 2), most)
 }
 
 // Nameless reports whether the columns are named as if the file had no header: all names
@@ -154,8 +154,10 @@ func (s *Survey) Add(line int, cells []string) {
 }
 
 func (s *Survey) addOwner(name string) {
-	if _, known := s.owned[name]; name != "" && (known || len(s.owned) < mostOwned) {
+	if _, known := s.owned[name]; known {
 		s.owned[name]++
+	} else if name != "" && len(s.owned) < mostOwned {
+		s.owned[strings.Clone(name)] = 1
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	for _, kappa := range s.kappas {
 		lines = append(lines, line{kappa: kappa})
 	}
-	if s.variance != nil {
+	if s.variance != nil && slices.Max(s.variance) > 0 {
 		lines = append(lines, line{kappa: s.kappas[0], wary: true})
 	}
 	for distance := 0; ; distance++ {
@@ -82,7 +82,7 @@ func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 		l.sides = [2]side{{last: c}, {last: c}}
 		return true
 	}
-	end.ended = c.logWeight < end.last.logWeight && c.logWeight < s.best(l.kappa)-negligible
+	end.ended = !(c.logWeight >= end.last.logWeight || c.logWeight >= s.best(l.kappa)-negligible) // so if it is no number
 	end.last = c
 	return true
 }

@@ -208,9 +208,9 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 
 // doubt weakens the pull to a noisy centre of numbers: models spread around it by the variance that
 // the pull stands for, which is half of what is left of the labels divided by the weight, and by that
-// of the noise. A wary line also moves its centre to where it is likely to be without the noise, if the
-// lone models' most plausible pull says how far from zero that is. Where many weights are small it does
-// better, and worse where they are larger than that, so it competes with the others.
+// of the noise. A wary line also moves its centre to where it is likely to be without the noise, if it is
+// as far from zero as the most plausible pull of lone models says. Where it is nearer, wary fits are better,
+// and where it is farther, worse; so they compete with the others.
 func (s *search) doubt(weight, centre []float64, l *line) {
 	_, left := s.unexplained(l.kappa)
 	if left == 0 || s.variance == nil {
@@ -218,10 +218,10 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 	}
 	lone := s.pull(0, int(math.Round(s.plausible)))
 	for i, v := range s.variance {
-		if v == 0 {
+		sure := left / (2 * l.kappa * l.kappa * v) // the noise as a weight
+		if math.IsInf(sure, 1) {
 			continue
 		}
-		sure := left / (2 * l.kappa * l.kappa * v) // the noise as a weight
 		if l.wary {
 			centre[i] *= sure / (sure + lone[i])
 			sure += lone[i]

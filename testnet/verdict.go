@@ -74,23 +74,28 @@ func Judge(e Evidence) Verdict {
 	}
 	if e.MajorityOnly && by.People > 1 {
 		v.Why += ", and look at the log loss: " + by.change()
-		if e.rare() && by.Word != learner.CannotTell { // no gain, or too small a one
+		if e.LogLoss.baseDoes() {
+			v.Why += ", by which " + by.Why
+		}
+		if e.hidden(v) && by.Word != learner.CannotTell { // no gain, or too small a one
 			v.Word = NotWorthIt
 		}
 	}
 	return v
 }
 
-// rare reports whether so few records are of other classes that predicting them alone would
-// hardly show in errors.
-func (e *Evidence) rare() bool { return e.Base > 0 && e.Base < rareShare }
+// hidden reports whether only the majority class was predicted, and so few records are of other
+// classes that predicting these would hardly show in errors, in which nothing is sure.
+func (e *Evidence) hidden(v Verdict) bool {
+	return e.MajorityOnly && e.Base > 0 && e.Base < rareShare && v.Change.Low <= 0 && v.Change.High >= 0
+}
 
 func (e *Evidence) judge() Verdict {
 	v := verdictOf(e.Pairs, e.Seed)
 	switch {
 	case v.Change.High < 0 && v.Change.Mean < -visible && !e.baseDoes():
 		v.Word = WorthIt
-	case e.MajorityOnly && e.rare():
+	case e.hidden(v):
 		v.Word = learner.CannotTell
 	case v.Change.High < 0, v.Change.Low > -worthwhile:
 		v.Word = NotWorthIt
@@ -140,8 +145,8 @@ func (e *Evidence) why(v Verdict) string {
 		return "of one person there is no interval"
 	case math.IsNaN(v.Change.Mean):
 		return "there is no error to save"
-	case e.MajorityOnly && e.rare():
-		return fmt.Sprintf("only the majority class was predicted, as a constant would: the others, %.0f %% of all records, are too rare to be learned from so few, so errors cannot tell", 100*e.Base)
+	case e.hidden(v):
+		return fmt.Sprintf("only the majority class was predicted, as a constant would: the others, %.2g %% of all records, are too rare to be learned from so few, so errors cannot tell", 100*e.Base)
 	case e.MajorityOnly:
 		return "only the majority class was predicted, as a constant would"
 	case e.baseDoes():

@@ -71,6 +71,14 @@ func TestJudge(t *testing.T) {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.04, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 1.2}},
 			[]string{"not worth it: 0 of 40", "look at the log loss: mean log loss +0.00 %"},
 		},
+		"rare class, surely worse": {
+			Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) }), Base: 0.04, MajorityOnly: true},
+			[]string{"not worth it: 8 of 40", "only the majority class"},
+		},
+		"rare class, a constant is more probable": {
+			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.004, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 0.9}},
+			[]string{"not worth it: 0 of 40", "the others, 0.4 % of all records", "look at the log loss: mean log loss -4.0", ", by which a constant is better: its error is 6 % smaller"},
+		},
 		"rare class, without log losses": {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.04, MajorityOnly: true},
 			[]string{"cannot tell: 0 of 40", "too rare to be learned from so few"},

@@ -84,6 +84,7 @@ func TestDecimalSign(t *testing.T) {
 		{',', []string{"3,5"}, "."},
 		{';', []string{"hall", "55", "3,5", "2.5"}, ","},
 		{';', []string{"1,2,3", "2.5"}, "."},
+		{';', []string{"12.05", "3,5"}, ","},
 		{';', []string{"hall", "55"}, ","},
 		{'\t', []string{"hall", "3,5"}, ","},
 		{'\t', []string{"hall"}, "."},

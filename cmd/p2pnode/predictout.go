@@ -78,26 +78,28 @@ func (c *csvPredictions) number(v float64) string {
 	return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", c.decimal, 1)
 }
 
-// decimalSign is the decimal sign of a file, by one of its rows: that of the first number with
-// one. Where there is none it is the comma between semicolons, and else the point.
+// decimalSign is the decimal sign of a file, by one of its rows: the comma if a number has one, or
+// else the point if a number has one. Where there is neither it is the comma between semicolons, and
+// else the point.
 func decimalSign(separator rune, row []string) string {
 	if separator == ',' {
 		return "."
 	}
+	points := separator != ';'
 	for _, cell := range row {
 		number := csvfile.Number(separator, cell)
 		if _, err := strconv.ParseFloat(number, 64); err != nil || !strings.Contains(number, ".") {
 			continue
 		}
-		if number == cell {
-			return "."
+		if number != cell {
+			return ","
 		}
-		return ","
+		points = true
 	}
-	if separator == ';' {
-		return ","
+	if points {
+		return "."
 	}
-	return "."
+	return ","
 }
 
 // mostNotes is how many bad lines are described.

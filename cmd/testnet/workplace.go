@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // workplacePrefix begins the names of the directories of nodes.
@@ -17,16 +20,19 @@ const lockName = "lock"
 // called or the process ends. Those that killed runs left there, with the records of people in
 // them, it removes and names.
 func workplace(parent string, stderr io.Writer) (dir string, release func() error, err error) {
-	left, err := filepath.Glob(filepath.Join(parent, workplacePrefix+"*"))
+	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return "", nil, err
 	}
-	for _, l := range left {
-		if !abandoned(l) {
+	for _, e := range entries {
+		left := filepath.Join(parent, e.Name())
+		if !strings.HasPrefix(e.Name(), workplacePrefix) || !abandoned(left) {
 			continue
 		}
-		removeInUse(l) // its nodes may run
-		fmt.Fprintf(stderr, "testnet: removed %s, which a run that was killed had left, with the records of its nodes\n", l)
+		removeInUse(left) // its nodes may run
+		if _, err := os.Lstat(left); errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(stderr, "testnet: removed %s, which a run that was killed had left, with the records of its nodes\n", left)
+		}
 	}
 	if dir, err = os.MkdirTemp(parent, workplacePrefix); err != nil {
 		return "", nil, err

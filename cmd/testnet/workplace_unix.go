@@ -27,12 +27,18 @@ func occupy(dir string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// abandoned reports whether the process that occupied a directory is gone.
+// abandoned reports whether the process that occupied a directory is gone, and the directory is not.
 func abandoned(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	path := filepath.Join(dir, lockName)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return false // of an earlier version, or of another user
 	}
 	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return false
+	}
+	locked, err := f.Stat()
+	there, gone := os.Stat(path)
+	return err == nil && gone == nil && os.SameFile(locked, there) // else its process has just removed it
 }

@@ -5,7 +5,6 @@ package durable
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 )
@@ -45,19 +44,20 @@ const block = 4096
 // zero already stays as it is. So holes stay holes, and a full disk has room for it, unless
 // the file system writes every change to another place.
 func Clear(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	content, zeros := make([]byte, block), make([]byte, block)
-	for at := int64(0); ; {
-		n, err := f.ReadAt(content, at)
-		if some := zeros[:n]; !bytes.Equal(content[:n], some) {
-			if _, err := f.WriteAt(some, at); err != nil {
-				return errors.Join(err, f.Sync())
-			}
+	for at := int64(0); at < info.Size(); at += block {
+		n := min(block, info.Size()-at)
+		// What cannot be read is overwritten too.
+		if _, err := f.ReadAt(content[:n], at); err == nil && bytes.Equal(content[:n], zeros[:n]) {
+			continue
 		}
-		if at += int64(n); err == io.EOF {
-			return f.Sync()
-		}
-		if err != nil {
+		if _, err := f.WriteAt(zeros[:n], at); err != nil {
 			return errors.Join(err, f.Sync())
 		}
 	}
+	return f.Sync()
 }

@@ -245,8 +245,10 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 	if err != nil {
 		return err
 	}
-	std := sd / r.Scale // of the noise in products
-	scales := momentsOf(p, products, w.constant, std, max(1, slots)).scales(std)
+	std, scales := sd/r.Scale, w.scales // std is that of the noise in products
+	if scales == nil {
+		scales = momentsOf(p, products, w.constant, std, max(1, slots)).scales(std)
+	}
 	shared := calm(products, std)
 	model, noise, err := r.learn(products, shared, labels, sd)
 	if err != nil {

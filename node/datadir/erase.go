@@ -31,7 +31,7 @@ var ErrInUse = storage.ErrLocked
 // other files in it; it returns their names. After an error or an interruption it can be
 // called again; until then [Read] refuses the directory.
 //
-// A full disk keeps it from nothing, unless the file system needs room to overwrite. Then
+// It needs no room on a full disk, unless the file system needs some to overwrite. Then
 // it removes all the same, and its error names the files that it could not overwrite.
 //
 // It refuses a directory that a node has open, with an error that wraps [ErrInUse], a
