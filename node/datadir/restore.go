@@ -152,5 +152,5 @@ func checkCopy(path string) error {
 }
 
 func noCopy(path string) error {
-	return fmt.Errorf("node: %s is no copy of a node's database, or its beginning is damaged; name a file that p2pnode backup made", path)
+	return fmt.Errorf("node: %s is no copy of a node's database; name a file that p2pnode backup made (if this is one, it is damaged: take another)", path)
 }
