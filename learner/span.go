@@ -119,7 +119,7 @@ func alone(noise *mat.SymDense) float64 {
 	var factor mat.Cholesky
 	var by mat.VecDense
 	of := mat.NewVecDense(last, column)
-	if !factor.Factorize(noise.SliceSym(0, last).(mat.Symmetric)) || factor.SolveVecTo(&by, of) != nil {
+	if !factor.Factorize(noise.SliceSym(0, last)) || factor.SolveVecTo(&by, of) != nil {
 		return noise.At(last, last)
 	}
 	return max(0, noise.At(last, last)-mat.Dot(&by, of))
