@@ -128,8 +128,8 @@ func (c *Column) seen(kind string) string {
 	if c.Empty > 0 {
 		text += "; " + cellsAre(c.Empty) + " empty"
 	}
-	if c.faults > 0 {
-		text += "; " + cellsAre(c.faults) + " what a spreadsheet shows for an error"
+	if c.faults.cells > 0 {
+		text += "; " + cellsAre(c.faults.cells) + " what a spreadsheet shows for an error"
 	}
 	return text
 }

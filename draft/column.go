@@ -31,9 +31,9 @@ type Column struct {
 	Length int
 	// noNumber are the cells that are not numbers, noTime those that are neither numbers nor times.
 	noNumber, noTime others
-	// faults counts what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
-	// known of these cells. firstFault is the line of the first.
-	faults, firstFault int
+	// faults are what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
+	// known of these cells.
+	faults others
 
 	// pointed counts numbers with a point, and grouped those of them whose point may stand
 	// between thousands, in a file whose decimal sign may be the comma. firstGrouped is the
@@ -101,7 +101,7 @@ func newColumn(name string, at int) *Column {
 func (c *Column) distinctCells() int { return c.distinct.count() }
 
 // full is the number of cells with a value.
-func (c *Column) full() int { return c.Rows - c.Empty - c.faults }
+func (c *Column) full() int { return c.Rows - c.Empty - c.faults.cells }
 
 // add takes in a cell of a file whose cells are separated by comma.
 func (c *Column) add(line int, cell string, comma rune) {
@@ -113,9 +113,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 		return
 	}
 	if csvfile.Fault(cell) {
-		if c.faults++; c.faults == 1 {
-			c.firstFault = line
-		}
+		c.faults.add(line, cell)
 		c.counting = false
 		return
 	}

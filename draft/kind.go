@@ -121,7 +121,7 @@ func (c *Column) useless() string {
 	switch {
 	case c.full() == 0:
 		return "it is empty"
-	case c.distinctCells() == 1 && c.Empty+c.faults == 0:
+	case c.distinctCells() == 1 && c.Empty+c.faults.cells == 0:
 		return "all its cells are the same"
 	case c.almostTimes == c.full():
 		return c.otherwise()

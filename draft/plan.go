@@ -282,14 +282,14 @@ func (p *Plan) Doubts() (lines []string) {
 func (p *Plan) BadLines() bool {
 	return p.survey.ownerless.cells > 0 || slices.ContainsFunc(p.uses, func(u use) bool {
 		switch {
-		case u.target && u.Empty+u.faults > 0:
+		case u.target && u.Empty+u.faults.cells > 0:
 			return true
 		case u.kind == Number:
-			return u.faults+u.noNumber.cells > 0
+			return u.faults.cells+u.noNumber.cells > 0
 		case u.kind == Time:
-			return u.faults+u.noTime.cells > 0
+			return u.faults.cells+u.noTime.cells > 0
 		case u.kind == Vector: // in a column, or in one for each number
-			return u.faults > 0 || u.Vectors > 0 && (u.Vectors < u.full() || u.Length == 0)
+			return u.faults.cells > 0 || u.Vectors > 0 && (u.Vectors < u.full() || u.Length == 0)
 		case u.kind == Set && u.target:
 			return u.values == nil || u.unlisted(p.wishes.Values[u.Name]) != ""
 		}
@@ -299,10 +299,10 @@ func (p *Plan) BadLines() bool {
 
 // faulty says what becomes of cells in which a spreadsheet shows an error.
 func (u *use) faulty() string {
-	if u.faults == 0 || u.kind == LeftOut {
+	if u.faults.cells == 0 || u.kind == LeftOut {
 		return ""
 	}
-	text := fmt.Sprintf("%s what a spreadsheet shows for an error, as #N/A, the first on line %d: mend them or empty them", cellsAre(u.faults), u.firstFault)
+	text := fmt.Sprintf("%s what a spreadsheet shows for an error, as #N/A, the first on line %d: mend them or empty them", cellsAre(u.faults.cells), u.faults.line)
 	switch {
 	case u.target, u.kind == Number, u.kind == Time, u.kind == Vector:
 		return text + ", or their lines cannot be imported"

@@ -216,7 +216,10 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 	if left == 0 || s.variance == nil {
 		return
 	}
-	lone := s.pull(0, int(math.Round(s.plausible)))
+	var lone []float64
+	if l.wary {
+		lone = s.pull(0, int(math.Round(s.plausible)))
+	}
 	for i, v := range s.variance {
 		sure := left / (2 * l.kappa * l.kappa * v) // the noise as a weight
 		if math.IsInf(sure, 1) {

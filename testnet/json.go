@@ -11,20 +11,18 @@ import (
 // report is the JSON form of a result: the standard output with --json, and the
 // beginning of results.json.
 type report struct {
-	Nodes     int               `json:"nodes"`
-	Seconds   float64           `json:"seconds"`
-	Seed      uint64            `json:"seed"`
-	Delivery  float64           `json:"delivery"`
-	Rows      []reportRow       `json:"rows"`
-	Seeds     int               `json:"seeds"`
-	Data      string            `json:"data"`
-	Task      string            `json:"task"`
-	Measure   learner.Measure   `json:"measure"`
-	Base      *float64          `json:"base"`                  // mean error of a constant; null where it is not known
-	BaseLog   *float64          `json:"base_log_loss"`         // the same of log losses
-	Verdict   string            `json:"verdict"`               // "worth it", "not worth it" or "cannot tell", and why
-	Change    *learner.Interval `json:"change"`                // of the mean error under private learning, as a share of that alone; null when it was not measured
-	ByLogLoss bool              `json:"by_log_loss,omitempty"` // the verdict and its change are of log losses
+	Nodes    int             `json:"nodes"`
+	Seconds  float64         `json:"seconds"`
+	Seed     uint64          `json:"seed"`
+	Delivery float64         `json:"delivery"`
+	Rows     []reportRow     `json:"rows"`
+	Seeds    int             `json:"seeds"`
+	Data     string          `json:"data"`
+	Task     string          `json:"task"`
+	Measure  learner.Measure `json:"measure"`
+	Base     *float64        `json:"base"`          // mean error of a constant; null where it is not known
+	BaseLog  *float64        `json:"base_log_loss"` // the same of log losses
+	verdictReport
 	Driver    string            `json:"driver"`
 	Complete  bool              `json:"complete"`
 	Private   *learner.Interval `json:"private_reduction"` // null when private learning was not measured
@@ -49,22 +47,29 @@ type newcomersReport struct {
 	GainP10 float64 `json:"gain_p10"`
 }
 
+// verdictReport is a verdict on a way to learn.
+type verdictReport struct {
+	Verdict   string            `json:"verdict"`               // "worth it", "not worth it" or "cannot tell", and why
+	Change    *learner.Interval `json:"change"`                // of the mean error in this way, as a share of that alone; null when it was not measured
+	ByLogLoss bool              `json:"by_log_loss,omitempty"` // the verdict and its change are of log losses
+}
+
+func (v Verdict) report() verdictReport {
+	return verdictReport{Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
+}
+
 // sumReport is what a private sum would give in place of the broadcasts that were rehearsed.
 type sumReport struct {
-	Verdict   string            `json:"verdict"`
-	Change    *learner.Interval `json:"change"` // as of the broadcasts
-	ByLogLoss bool              `json:"by_log_loss,omitempty"`
-	Advice    string            `json:"advice,omitempty"` // what follows from both verdicts
-	Edits     []datadir.Edit    `json:"edits,omitempty"`  // of the task's file, if it is to make such a sum
+	verdictReport
+	Advice string         `json:"advice,omitempty"` // what follows from both verdicts
+	Edits  []datadir.Edit `json:"edits,omitempty"`  // of the task's file, if it is to make such a sum
 }
 
 // allReport is what a private sum, which is simulated, would give all people of a file, or more
 // of them than were rehearsed.
 type allReport struct {
-	Nodes     int               `json:"nodes"`
-	Verdict   string            `json:"verdict"`
-	Change    *learner.Interval `json:"change"`
-	ByLogLoss bool              `json:"by_log_loss,omitempty"`
+	Nodes int `json:"nodes"`
+	verdictReport
 }
 
 // allReport is nil if no sum of all people was worked out.
@@ -72,8 +77,7 @@ func (r *Result) allReport() *allReport {
 	if r.All == nil {
 		return nil
 	}
-	v := r.All.verdictOn(Private)
-	return &allReport{Nodes: r.All.nodes(), Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
+	return &allReport{r.All.nodes(), r.All.verdictOn(Private).report()}
 }
 
 // sumReport is nil if no sum was worked out beside broadcasts, on which there is a verdict.
@@ -81,8 +85,7 @@ func (r *Result) sumReport(broadcast Verdict) *sumReport {
 	if !r.Broadcasts || len(r.Trials(Private)) == 0 {
 		return nil
 	}
-	v := r.verdictOn(Private)
-	out := &sumReport{Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
+	out := &sumReport{verdictReport: r.verdictOn(Private).report()}
 	out.Advice, out.Edits = r.advice(broadcast)
 	return out
 }
@@ -105,12 +108,12 @@ func (r *Result) report() report {
 		out.Newcomers = &newcomersReport{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 	}
 	verdict := r.verdict()
-	out.Verdict, out.ByLogLoss = verdict.String(), verdict.ByLogLoss
+	out.verdictReport = verdict.report()
 	if verdict.People > 1 {
 		saved := r.reduction(r.best())
 		out.Private = &saved
 	}
-	out.Change, out.Sum, out.All = verdict.known(), r.sumReport(verdict), r.allReport()
+	out.Sum, out.All = r.sumReport(verdict), r.allReport()
 	return out
 }
 
