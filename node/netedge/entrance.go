@@ -72,10 +72,13 @@ const (
 	// of two seconds.
 	handshakes = 10 * time.Second
 	// waitingMore is how many connections may wait for the end of their handshakes, in
-	// addition to as many as the host keeps. Libp2p's limit is a little higher, for
-	// connections that are being closed. strangersMore is the same for strangers that have
-	// said who they are.
+	// addition to as many as the host keeps. strangersMore is the same for strangers that
+	// have said who they are.
 	waitingMore, strangersMore = 24, 64
+	// leavingMore is how many connections that were turned away libp2p may still count. It
+	// lets one go when the goroutine of its handshakes runs again, so it counts a burst of
+	// them for a moment, and must not refuse the newcomers for whom they made room.
+	leavingMore = 512
 	// streamsMore is how many streams strangers may open in each streamWindow, in
 	// addition to those for the connections that the host keeps. A stream that does not
 	// say within this time what it is for is closed.

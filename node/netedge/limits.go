@@ -18,13 +18,14 @@ const (
 // limits returns how much a host accepts before it refuses more. It is the sum of two
 // parts: what libp2p considers right for the machine's memory, which is about seventy
 // calling peers for each gigabyte, and what the connections of p need, all of which may
-// be made at once. The limits for a single peer stay as they are.
+// be made at once while as many as leavingMore are on their way out. The limits for a
+// single peer stay as they are.
 func (p Power) limits() rcmgr.ConcreteLimitConfig {
 	l := rcmgr.DefaultLimits
 	libp2p.SetDefaultServiceLimits(&l)
 	for _, b := range []*rcmgr.BaseLimit{&l.SystemBaseLimit, &l.TransientBaseLimit} {
-		b.Conns += p.connections
-		b.ConnsInbound += p.connections
+		b.Conns += p.connections + leavingMore
+		b.ConnsInbound += p.connections + leavingMore
 		b.FD += p.connections
 		b.Memory += int64(p.connections) * memoryEach
 		widen(b, streamsEach*p.connections)
