@@ -78,7 +78,7 @@ func (p paused) String() string {
 	return "The node is " + pauseText(p.Paused) + ".\n"
 }
 
-// pauseText says since when and why a node is paused, and what ends that.
+// pauseText says since when and why a node is paused, and what ends that. It ends in a command.
 func pauseText(reasons []api.Pause) string {
 	var why []string
 	for _, r := range reasons {

@@ -39,7 +39,7 @@ func statusRows(s api.Status, dir string) [][]any {
 		running = "running"
 	}
 	if len(s.Paused) > 0 {
-		running = pauseText(s.Paused)
+		running = pauseText(s.Paused) + dir
 	}
 	if s.Privacy.Stranded || s.Contradicted > 0 && !s.Running {
 		running = "not running, and it cannot"
@@ -64,10 +64,10 @@ func statusRows(s api.Status, dir string) [][]any {
 	}
 	rows = append(rows, privateRows(s)...)
 	rows = append(rows, []any{"records", recordsLine(s, dir)})
-	for _, line := range recordNotes(s) {
+	for _, line := range recordNotes(s, dir) {
 		rows = append(rows, []any{"", line})
 	}
-	rows = append(rows, sumRows(s.Sums)...)
+	rows = append(rows, sumRows(s.Sums, dir)...)
 	rows = append(rows, []any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)})
 	if s.Waits != "" {
 		rows = append(rows, []any{"", "nothing is released: " + s.Waits})
@@ -88,7 +88,7 @@ func statusRows(s api.Status, dir string) [][]any {
 
 // sumRows say for each recipe what the last sum gave and how far the next one is, and
 // which members of the committee are missing.
-func sumRows(s *api.Sums) (rows [][]any) {
+func sumRows(s *api.Sums, dir string) (rows [][]any) {
 	if s == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func sumRows(s *api.Sums) (rows [][]any) {
 		}
 	}
 	if s.OnlyFetches {
-		rows = append(rows, []any{"", "it only fetches results: by config.toml a sum costs more than its whole budget (p2pnode budget says more)"})
+		rows = append(rows, []any{"", "it only fetches results: by config.toml a sum costs more than its whole budget (p2pnode budget" + dir + " says more)"})
 	}
 	return rows
 }
@@ -177,13 +177,13 @@ func recordsLine(s api.Status, dir string) string {
 }
 
 // recordNotes are what the owner should know of her records.
-func recordNotes(s api.Status) (lines []string) {
+func recordNotes(s api.Status, dir string) (lines []string) {
 	if s.Keep != nil {
 		lines = append(lines, keepLine(s.Keep))
 	}
 	if s.SetAside > 0 {
-		lines = append(lines, fmt.Sprintf("%d %s of the first release cannot be taken over and serve nothing (p2pnode data list says which): "+
-			"delete them and import them again", s.SetAside, plural(s.SetAside, "more record", "more records")))
+		lines = append(lines, fmt.Sprintf("%d %s of the first release cannot be taken over and serve nothing (p2pnode data list%s says which): "+
+			"delete them and import them again", s.SetAside, plural(s.SetAside, "more record", "more records"), dir))
 	}
 	return append(lines, notedLines(s.Cells)...)
 }

@@ -176,6 +176,10 @@ func TestTexts(t *testing.T) {
 			statusText("")(api.Status{HeldOut: 2, Personal: &api.Comparison{HeldOut: 2}, Fit: &api.Fit{Age: 61.7, Records: 10}}),
 			[]string{"fitted to 10 records 1m2s ago; a newer one is being fitted"}, "ask again",
 		},
+		{
+			statusText(" --dir d")(api.Status{SetAside: 2, Sums: &api.Sums{OnlyFetches: true}}),
+			[]string{"(p2pnode data list --dir d says which)", "(p2pnode budget --dir d says more)"}, "",
+		},
 		{statusText("")(api.Status{HeldOut: 2}), []string{"being fitted; ask again in a moment"}, "nothing to compare"},
 		{statusText("")(api.Status{}), []string{"nothing to compare yet"}, "being fitted"},
 		{
