@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"al.essio.dev/pkg/shellescape"
 )
 
 // Range is the range of a column's values that its owner makes public.
@@ -94,6 +96,11 @@ func (q Question) Flag() string {
 		return "--values"
 	}
 	return "--range"
+}
+
+// flag is a flag of the command line that says something about the column, as a shell reads it.
+func (c *Column) flag(name, value string) string {
+	return "--" + name + " " + shellescape.Quote(c.Name+"="+value)
 }
 
 // question returns the question for a column of this kind.

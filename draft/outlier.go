@@ -107,7 +107,7 @@ func (u *use) boundless(r Range) error {
 	if bulk, _ := u.bulk(); max(-bulk.Low, bulk.High) < far {
 		narrower = u.widened(bulk).String()
 	}
-	advice := fmt.Sprintf("give a narrower one with --range %s=%s", u.Name, narrower)
+	advice := fmt.Sprintf("give a narrower one with %s", u.flag("range", narrower))
 	switch {
 	case u.Max > far:
 		advice = fmt.Sprintf("mend or empty the cell %s, or %s", u.first(u.highest), advice)
@@ -124,7 +124,7 @@ func (p *Plan) outlying(u *use) string {
 	if u.kind != Number || n == 0 || ranged && (u.Min == bulk.Low || r.Low > u.Min) && (u.Max == bulk.High || r.High < u.Max) {
 		return ""
 	}
-	return fmt.Sprintf("%s: empty such a cell if it stands for no value, or give --range %s=%s, beyond which a number counts as the nearest end", u.apart(), u.Name, u.widened(bulk))
+	return fmt.Sprintf("%s: empty such a cell if it stands for no value, or give %s, beyond which a number counts as the nearest end", u.apart(), u.flag("range", u.widened(bulk).String()))
 }
 
 // clipped says that nearly all numbers lie outside of the range that was given.
@@ -148,8 +148,8 @@ func (p *Plan) clipped(u *use) string {
 		return ""
 	}
 	bulk, _ := u.bulk()
-	return fmt.Sprintf("%s of its numbers lie outside of the range %v, and count as its nearest end: nearly nothing is left to learn. They go from %s to %s, and --range %s=%s has room for them",
-		all, r, short(bulk.Low), short(bulk.High), u.Name, u.widened(bulk))
+	return fmt.Sprintf("%s of its numbers lie outside of the range %v, and count as its nearest end: nearly nothing is left to learn. They go from %s to %s, and %s has room for them",
+		all, r, short(bulk.Low), short(bulk.High), u.flag("range", u.widened(bulk).String()))
 }
 
 // ranged says what is wrong with the range of numbers.

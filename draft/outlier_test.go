@@ -156,6 +156,7 @@ func TestBoundlessTarget(t *testing.T) {
 		want string
 	}{
 		{rows + "\n3,1e308\n", Wishes{Public: true}, `column "y": the range from 0 to 1e+308 is too wide to compute with: mend or empty the cell 1e+308 on line 42, or give a narrower one with --range y=0..25`},
+		{strings.Replace(rows, "x,y", "x,my y", 1) + "\n3,1e308\n", Wishes{Public: true}, "give a narrower one with --range 'my y=0..25'"},
 		{rows + "\n3,-1e308\n", Wishes{Public: true}, "mend or empty the cell -1e+308 on line 42, or give a narrower one with --range y=0..25"},
 		{"x,y\n1,1e308\n7,-1e308\n3,5\n4,7\n5,9\n", Wishes{Public: true}, "mend or empty the cell 1e+308 on line 2, or give a narrower one with --range y=LOW..HIGH"},
 		{rows, Wishes{Ranges: map[string]Range{"x": {0, 20}, "y": {0, 1e308}}}, `the range from 0 to 1e+308 is too wide to compute with: give a narrower one with --range y=0..18`},

@@ -163,7 +163,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	case c.mostlyNumbers():
 		j := judgement{kind: Number, doubt: c.strays(Number)}
 		if c.whole && c.repeats() && j.doubt == "" {
-			j.doubt = fmt.Sprintf("it is predicted as a number; --kind %s=%s makes its %d numbers classes", c.Name, Set, len(c.values))
+			j.doubt = fmt.Sprintf("it is predicted as a number; %s makes its %d numbers classes", c.flag("kind", Set), len(c.values))
 		}
 		return j
 	case c.otherwise() != "":
@@ -171,9 +171,9 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 	case c.mostlyTimes():
 		return judgement{why: "its cells are times, and what is predicted is a number or a class"}
 	case c.Numbers > 0:
-		why := fmt.Sprintf("%s: mend or empty the others, or leave their lines out with --kind %s=%s", c.mixed(), c.Name, Number)
+		why := fmt.Sprintf("%s: mend or empty the others, or leave their lines out with %s", c.mixed(), c.flag("kind", Number))
 		if c.values != nil {
-			why += fmt.Sprintf(", or take its %d different values for classes with --kind %s=%s", len(c.values), c.Name, Set)
+			why += fmt.Sprintf(", or take its %d different values for classes with %s", len(c.values), c.flag("kind", Set))
 		}
 		return judgement{why: why}
 	}

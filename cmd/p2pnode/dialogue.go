@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -85,7 +86,7 @@ func missingAnswers(cmd *cobra.Command, s *draft.Survey, questions []draft.Quest
 	cmd.Flags().Visit(func(f *pflag.Flag) { line += flagText(f) })
 	for _, q := range questions {
 		fmt.Fprintf(&b, "  %s: %s\n", q.Column, q.Seen)
-		line += " \\\n  " + q.Flag() + " " + shellWord(q.Column+"="+q.Suggested)
+		line += " \\\n  " + q.Flag() + " " + shellescape.Quote(q.Column+"="+q.Suggested)
 	}
 	if s.Node < 0 {
 		b.WriteString("If one of these columns says whose record a line is, nothing of it belongs into the task: name it with --node-column.\n")
@@ -103,22 +104,11 @@ func flagText(f *pflag.Flag) (text string) {
 	switch {
 	case ok:
 		for _, v := range list.GetSlice() {
-			text += " --" + f.Name + " " + shellWord(v)
+			text += " --" + f.Name + " " + shellescape.Quote(v)
 		}
 		return text
 	case f.Value.Type() == "bool":
 		return " --" + f.Name
 	}
-	return " --" + f.Name + " " + shellWord(f.Value.String())
-}
-
-// shellWord quotes a word for a shell if needed.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return " --" + f.Name + " " + shellescape.Quote(f.Value.String())
 }

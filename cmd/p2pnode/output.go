@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/cobra"
 
 	"p2pnode/node/api"
@@ -143,7 +144,7 @@ func size(n int64) string {
 // program is how the user calls a program that lies beside this one, or this one itself.
 func program(name string) string {
 	if beside := filepath.Dir(os.Args[0]); beside != "." && !filepath.IsAbs(beside) {
-		return shellWord(filepath.Join(beside, name))
+		return shellescape.Quote(filepath.Join(beside, name))
 	}
 	return name
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/spf13/cobra"
 
@@ -295,10 +296,10 @@ func rehearsalFlags(s *draft.Survey, p *draft.Plan, from, node string) (text str
 	if people == 0 {
 		return ""
 	}
-	text = " --data " + shellWord(from)
+	text = " --data " + shellescape.Quote(from)
 	switch {
 	case node != "":
-		text += " --node-column " + shellWord(node)
+		text += " --node-column " + shellescape.Quote(node)
 	case s.Node < 0 && people < usual:
 		text += fmt.Sprintf(" --nodes %d", people)
 	}
@@ -345,12 +346,12 @@ func (t proposedTask) String() string {
 		b.WriteString(paragraph("Look at   ", line+"."))
 	}
 	fmt.Fprintf(&b, "Wrote %s, a task for the network %s. Read it; then:\n", t.File, t.Network)
-	fmt.Fprintf(&b, "  %s task check %s%s\n", program("p2pnode"), shellWord(t.File), t.Expected)
-	fmt.Fprintf(&b, "  %s task explain %s\n", program("p2pnode"), shellWord(t.File))
+	fmt.Fprintf(&b, "  %s task check %s%s\n", program("p2pnode"), shellescape.Quote(t.File), t.Expected)
+	fmt.Fprintf(&b, "  %s task explain %s\n", program("p2pnode"), shellescape.Quote(t.File))
 	if t.Rehearsal != "" {
-		fmt.Fprintf(&b, "  %s rehearse --task %s%s\n", program("testnet"), shellWord(t.File), t.Rehearsal)
+		fmt.Fprintf(&b, "  %s rehearse --task %s%s\n", program("testnet"), shellescape.Quote(t.File), t.Rehearsal)
 	}
-	fmt.Fprintf(&b, "  %s init --task %s\n", program("p2pnode"), shellWord(t.File))
+	fmt.Fprintf(&b, "  %s init --task %s\n", program("p2pnode"), shellescape.Quote(t.File))
 	if t.Rehearsal == "" {
 		b.WriteString(paragraph("", fmt.Sprintf("%s is too small for testnet rehearse, which wants two people with %d records or more.", t.From, draft.Measured)))
 	}

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -264,15 +265,15 @@ func (o *paperOptions) command(e paper.Experiment) string {
 			words = append(words, flag)
 		}
 	}
-	add(e.Data != "", "--data "+quoted(o.Data))
+	add(e.Data != "", "--data "+shellescape.Quote(o.Data))
 	add(o.Seeds > 0, fmt.Sprint("--seeds ", o.Seeds))
 	add(o.People != 0, fmt.Sprint("--people ", o.People))
 	add(o.Quick, "--quick")
 	add(o.Real, "--real")
-	add(e.UsesCSV, fmt.Sprintf("--node-column %s --epsilon %g --delta %g", quoted(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
-	add(o.CSV.Target != "", "--target "+quoted(o.CSV.Target))
-	add(o.CSV.Kind != "", "--kind "+quoted(o.CSV.Kind))
-	add(o.CSV.Task != "", "--task "+quoted(o.CSV.Task))
+	add(e.UsesCSV, fmt.Sprintf("--node-column %s --epsilon %g --delta %g", shellescape.Quote(o.CSV.Node), o.CSV.Epsilon, o.CSV.Delta))
+	add(o.CSV.Target != "", "--target "+shellescape.Quote(o.CSV.Target))
+	add(o.CSV.Kind != "", "--kind "+shellescape.Quote(o.CSV.Kind))
+	add(o.CSV.Task != "", "--task "+shellescape.Quote(o.CSV.Task))
 	add(o.CSV.SkipBad, "--skip-bad")
 	return strings.Join(words, " ")
 }
@@ -286,19 +287,8 @@ func flagsText(f *pflag.FlagSet) string {
 		}
 		fmt.Fprintf(&text, " --%s", f.Name)
 		if f.Value.Type() != "bool" {
-			text.WriteString(" " + quoted(f.Value.String()))
+			text.WriteString(" " + shellescape.Quote(f.Value.String()))
 		}
 	})
 	return text.String()
-}
-
-// quoted is s as a shell reads it.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:=+@%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -224,14 +224,6 @@ func TestHelpIsFolded(t *testing.T) {
 	}
 }
 
-func TestCommandsAreQuoted(t *testing.T) {
-	for _, c := range [][2]string{{"a/b.csv", "a/b.csv"}, {"my data", "'my data'"}, {"", "''"}, {"it's", `'it'\''s'`}} {
-		if got := quoted(c[0]); got != c[1] {
-			t.Errorf("%q is quoted as %s, want %s", c[0], got, c[1])
-		}
-	}
-}
-
 // A user's own file, from the command to the rows.
 func TestPaperCSV(t *testing.T) {
 	t.Chdir(t.TempDir())
