@@ -161,13 +161,13 @@ func firstOf(values []string, n int) string {
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // widened is a range that hides the outermost numbers of r: a fifth wider at either end, and
-// round. A range that is never below 0 stays so, shares and percentages get their
-// natural range, and the steps of a scale stay as they are.
+// round. A range that is never below 0 stays so, shares and percentages that go beyond a half
+// get their natural range, and the steps of a scale stay as they are.
 func (c *Column) widened(r Range) Range {
 	switch {
-	case r.Low >= 0 && r.High <= 1:
+	case r.Low >= 0 && r.High > 0.5 && r.High <= 1:
 		return Range{0, 1}
-	case r.Low >= -1 && r.High <= 1:
+	case r.Low >= -1 && r.High <= 1 && max(-r.Low, r.High) > 0.5:
 		return Range{-1, 1}
 	case r.Low >= 0 && r.High > 50 && r.High <= 100:
 		return Range{0, 100}
