@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"fmt"
 	"math"
 
 	"p2pnode/learner"
@@ -301,6 +302,19 @@ func (r *Result) best() Method {
 
 // verdict says whether private learning was worth it.
 func (r *Result) verdict() Verdict { return r.verdictOn(r.best()) }
+
+// verdicts begin a report: one on each private way to learn, with its name if there are two, the
+// private sum first.
+func (r *Result) verdicts() []string {
+	if len(r.Trials(Private)) == 0 || len(r.Trials(Broadcast)) == 0 {
+		return []string{r.verdict().String()}
+	}
+	var lines []string
+	for _, m := range []Method{Private, Broadcast} {
+		lines = append(lines, fmt.Sprintf("%s: %s", r.label(m), r.verdictOn(m)))
+	}
+	return lines
+}
 
 // verdictOn says whether a method was worth it.
 func (r *Result) verdictOn(m Method) Verdict {

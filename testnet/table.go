@@ -12,11 +12,11 @@ import (
 	"p2pnode/learner"
 )
 
-// WriteTable writes the report for people: the verdict, the table of methods, the gain
+// WriteTable writes the report for people: the verdicts, the table of methods, the gain
 // by number of records, and one sentence on private learning against alone.
 func (r *Result) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.verdict(), r.title())
+	fmt.Fprintf(&b, "%s\n\n%s\n\n", strings.Join(r.verdicts(), "\n"), r.title())
 	b.WriteString(aligned(r.methodCells()))
 	b.WriteString("\nbetter, worse: share of people with a smaller or larger error than alone. gain p10: one person in ten\n" +
 		"gains less than this share of her error alone. messages: copies of models sent, or contributions to the\n" +

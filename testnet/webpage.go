@@ -10,9 +10,10 @@ import (
 // writePage writes the report as one HTML file: what the table says, and the plots.
 // made are facts on how it was made, as the command.
 func (r *Result) writePage(w io.Writer, made ...page.Fact) error {
+	verdicts := r.verdicts()
 	p := &page.Page{
 		Title:  "Learning together: what does it buy?",
-		Result: r.verdict().String(), Lead: []string{r.change(), r.title()},
+		Result: verdicts[0], Lead: append(verdicts[1:], r.change(), r.title()),
 		Facts: append(made, page.Fact{Name: "Time", Value: fmt.Sprintf("%.1f s", r.Seconds)}, page.Fact{Name: "Files", Value: RawFile + ", " + CurveFile + ", " + GainFile}),
 	}
 	methods := tableOf("Ways to learn, each measured on every person's own test records", r.methodCells())
