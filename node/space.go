@@ -27,7 +27,7 @@ func (n *Node) space() error {
 			return fmt.Errorf("node: %w", err)
 		}
 		if used >= most {
-			return api.Advise(fmt.Errorf("%w: the database takes %d MB, and the key \"max_megabytes\" allows no more", api.ErrFull, used>>20),
+			return api.Advise(fmt.Errorf("%w for more records: the database takes %d MB, and the key \"max_megabytes\" allows no more", api.ErrFull, used>>20),
 				"raise it, or delete records and make what is left smaller with: p2pnode compact")
 		}
 	}
@@ -36,7 +36,7 @@ func (n *Node) space() error {
 		return nil
 	}
 	return api.Advise(
-		fmt.Errorf("%w: the disk is nearly full, %d MB are free, and %d MB stay free for what the node pays and publishes (%w)", api.ErrFull, free>>20, reserve>>20, syscall.ENOSPC),
+		fmt.Errorf("%w for more records: the disk is nearly full, %d MB are free, and %d MB stay free for what the node pays and publishes (%w)", api.ErrFull, free>>20, reserve>>20, syscall.ENOSPC),
 		"free some, then try again")
 }
 
@@ -47,7 +47,8 @@ func (n *Node) roomForCopy() error {
 		return fmt.Errorf("node: %w", err)
 	}
 	if free := durable.Free(n.dir); free >= 0 && free < info.Size()+reserve {
-		return api.Advise(fmt.Errorf("%w: a copy of the database takes %d MB, and %d MB of the disk are free", api.ErrFull, info.Size()>>20, free>>20),
+		return api.Advise(fmt.Errorf("%w for a copy of the database: it takes %.1f MB beside the %d MB that stay free for what the node pays and publishes, and %.1f MB of the disk are free (%w)",
+			api.ErrFull, float64(info.Size())/(1<<20), reserve>>20, float64(free)/(1<<20), syscall.ENOSPC),
 			"free some, or stop the node and copy the file "+datadir.StoreFile)
 	}
 	return nil

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -70,6 +71,9 @@ func TestLabFullDisk(t *testing.T) {
 		if err := refused(); !errors.Is(err, api.ErrFull) || !storage.DiskFull(err) || !strings.Contains(err.Error(), "free some, then try again") {
 			t.Errorf("%s: %v, want %v", name, err, api.ErrFull)
 		}
+	}
+	if err := n.Backup(t.Context(), io.Discard); !errors.Is(err, api.ErrFull) || !strings.Contains(err.Error(), "there is no room for a copy of the database: it takes 0.") {
+		t.Errorf("a copy: %v", err)
 	}
 	payAndCommit(t, n, 1, 0.5)
 	free()

@@ -87,8 +87,8 @@ var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothi
 // ErrSomeBad is returned with a report when the bad lines of a file with IDs were left out.
 var ErrSomeBad error = &Advised{errors.New("node: the file has bad lines, the others are stored"), "mend them and import it again: what is there changes nothing; or leave them out with skip_bad=true"}
 
-// ErrFull is returned when there is no room for more records.
-var ErrFull = errors.New("node: no more records are stored")
+// ErrFull is returned when there is no room for more records, or for a copy of the database.
+var ErrFull = errors.New("node: there is no room")
 
 // ErrImported is returned for a file that was imported before.
 var ErrImported = errors.New("node: the file was imported before")
