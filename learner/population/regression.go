@@ -19,7 +19,7 @@ import (
 // noise that hides the widest label would drown these. So a label is cut into bands by its
 // distance from zero, each of which reaches a third as far as the next, and each part is weighed
 // so that all parts together are no longer than Label: bands cost no privacy. The sum of an inner
-// band has a fraction of the noise, and an outer one that few labels reach is left out.
+// band has a fraction of the noise, and an outer one that few labels reach hardly counts.
 type Regression struct {
 	Scale  float64 // alpha, weight of the second moments relative to the first, > 0
 	Length float64 // R, bound on the features: longer ones are shortened
@@ -118,7 +118,7 @@ func (r Regression) Learn(p int, sum []float64, sd float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean, _, err := r.learn(products, 1, labels, sd)
+	mean, _, err := r.learn(products, 1, labels, sd, nil)
 	return mean, err
 }
 
@@ -136,8 +136,9 @@ const mostNoise = 512
 
 // learn is Learn, with the covariance of the noise in the parameters, as if noise did not change the
 // inverse of the moments; nil if they are more than mostNoise. Shared is the share of the noise in
-// what features have in common that is still there, see [calm].
-func (r Regression) learn(products *mat.SymDense, shared float64, labels []float64, sd float64) (mean []float64, noise *mat.SymDense, err error) {
+// what features have in common that is still there, see [calm]. Kept is the covariance of the noise
+// in the model that was taken from the labels, nil for none: the ridge keeps a part of it there.
+func (r Regression) learn(products *mat.SymDense, shared float64, labels []float64, sd float64, kept *mat.SymDense) (mean []float64, noise *mat.SymDense, err error) {
 	p := products.SymmetricDim()
 	var eigen mat.EigenSym
 	if !eigen.Factorize(products, true) {
@@ -145,23 +146,39 @@ func (r Regression) learn(products *mat.SymDense, shared float64, labels []float
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	labelled, std := r.labelled(p, labels, sd)
-	var along, of mat.VecDense
-	along.MulVec(vectors.T(), mat.NewVecDense(p, labelled))
 	ridge, inverse := r.Least+r.Ridge*sd/r.Scale, eigen.Values(nil)
 	for i, value := range inverse {
 		inverse[i] = 1 / (max(value, 0) + ridge)
-		along.SetVec(i, along.AtVec(i)*inverse[i])
 	}
-	of.MulVec(&vectors, &along)
-	if p <= mostNoise {
-		// The moments' noise, that of an entry off the diagonal, comes times the mean.
-		std = math.Hypot(std, shared*sd/r.Scale*mat.Norm(&of, 2)/math.Sqrt2)
-		vectors.Apply(func(_, j int, x float64) float64 { return x * inverse[j] }, &vectors)
-		noise = mat.NewSymDense(p, nil)
-		noise.SymOuterK(std*std, &vectors)
+	solve := func(x []float64) {
+		var along mat.VecDense
+		along.MulVec(vectors.T(), mat.NewVecDense(p, x))
+		for i, by := range inverse {
+			along.SetVec(i, by*along.AtVec(i))
+		}
+		mat.NewVecDense(p, x).MulVec(&vectors, &along)
 	}
-	return of.RawVector().Data, noise, nil
+	mean, noise = r.labelled(p, labels, sd)
+	solve(mean)
+	if noise == nil {
+		return mean, nil, nil
+	}
+	// The moments' noise, that of an entry off the diagonal, comes times the mean.
+	std := sd / r.Scale * floats.Norm(mean, 2) / math.Sqrt2
+	addDiagonal(noise, shared*std*std)
+	if kept != nil {
+		var left mat.SymDense
+		left.ScaleSym(ridge*ridge, kept)
+		noise.AddSym(noise, &left)
+	}
+	return mean, turn(noise, solve), nil
+}
+
+// addDiagonal adds a number to each entry of the diagonal.
+func addDiagonal(m *mat.SymDense, by float64) {
+	for i := range m.SymmetricDim() {
+		m.SetSym(i, i, m.At(i, i)+by)
+	}
 }
 
 // calm takes noise of this standard deviation in the diagonal out of a matrix of moments, by the rule
@@ -196,18 +213,43 @@ func calm(products *mat.SymDense, sd float64) (shared float64) {
 	return shared
 }
 
-// labelled adds up what the bands say of the products of features and labels, and how much noise
-// is in each. Of every band but the innermost it takes the share that is no noise, by the rule of
-// James and Stein (1961).
-func (r Regression) labelled(p int, sums []float64, sd float64) (total []float64, noise float64) {
+// labelled adds up what the bands say of the products of features and labels, and tells the covariance
+// of the noise in it; nil for more than mostNoise parameters.
+//
+// Of jointly normal features and labels, the products of all bands are alike but for a factor that is
+// not negative (Bussgang 1952), and those of inner bands have less noise. So what a band says counts in
+// full as far as it repeats what the bands inside it say together. Of the rest it takes the share that
+// is no noise, by the rule of James and Stein (1961), and so is left with that share of its variance.
+func (r Regression) labelled(p int, sums []float64, sd float64) (total []float64, noise *mat.SymDense) {
 	total = make([]float64, p)
+	if p <= mostNoise {
+		noise = mat.NewSymDense(p, nil)
+	}
 	for k, b := range r.bands() {
-		own, share := sums[k*p:][:p], 1.
-		if k > 0 {
-			share = signal(own, sd)
+		own, std := slices.Clone(sums[k*p:][:p]), sd/b.gain
+		floats.Scale(1/b.gain, own)
+		inner, along, share := slices.Clone(total), 0., 1.
+		square := floats.Dot(inner, inner)
+		if square > 0 {
+			along = max(0, floats.Dot(own, inner)/square)
+			floats.AddScaled(own, -along, inner)
+			share = signal(own, std)
 		}
-		floats.AddScaled(total, share/b.gain, own)
-		noise = math.Hypot(noise, sd*share/b.gain)
+		floats.AddScaled(total, along, inner)
+		floats.AddScaled(total, share, own)
+		if noise == nil {
+			continue
+		}
+		if along > 0 {
+			more := along * (1 - share)
+			noise = turn(noise, func(x []float64) {
+				onto := floats.Dot(x, inner) / square
+				floats.Scale(1+more, x)
+				floats.AddScaled(x, -more*onto, inner)
+			})
+			noise.SymRankOne(noise, (1-share)*std*std/square, mat.NewVecDense(p, inner))
+		}
+		addDiagonal(noise, share*std*std)
 	}
 	return total, noise
 }
@@ -250,7 +292,8 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 		scales = momentsOf(p, products, w.constant, std, max(1, slots)).scales(std)
 	}
 	shared := calm(products, std)
-	model, noise, err := r.learn(products, shared, labels, sd)
+	kept := turn(w.noise, func(weights []float64) { scale(weights, w.scales, w.constant) })
+	model, noise, err := r.learn(products, shared, labels, sd, kept)
 	if err != nil {
 		return err
 	}
@@ -258,8 +301,8 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 		w.scales = scales
 	} else {
 		unscale(model, w.scales, w.constant)
-		unscaleNoise(noise, w.scales, w.constant)
 		floats.Add(model, w.model)
+		noise = turn(noise, func(weights []float64) { unscale(weights, w.scales, w.constant) })
 	}
 	w.model, w.noise = model, noise
 	return nil

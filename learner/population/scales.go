@@ -93,26 +93,34 @@ func unscale(weights, scales []float64, constant float64) {
 	}
 }
 
-// unscaleNoise turns the covariance of the noise in such weights into that in the unscaled ones; nil
-// stays nil.
-func unscaleNoise(noise *mat.SymDense, scales []float64, constant float64) {
-	if noise == nil {
-		return
+// scale is the opposite of unscale.
+func scale(weights, scales []float64, constant float64) {
+	features := len(scales) / 2
+	own := weights[:features]
+	if constant != 0 {
+		weights[features] += floats.Dot(own, scales[:features]) / constant
 	}
-	all := mat.DenseCopyOf(noise)
+	floats.Div(own, scales[features:])
+}
+
+// turn returns the covariance of what the linear map by, which works in place, makes of vectors with
+// this covariance; nil of nil.
+func turn(covariance *mat.SymDense, by func([]float64)) *mat.SymDense {
+	if covariance == nil {
+		return nil
+	}
+	all := mat.DenseCopyOf(covariance)
 	p, _ := all.Dims()
 	for i := range p {
-		unscale(all.RawRowView(i), scales, constant)
+		by(all.RawRowView(i))
 	}
-	column := make([]float64, p)
+	turned, column := mat.NewSymDense(p, nil), make([]float64, p)
 	for j := range p {
 		mat.Col(column, j, all)
-		unscale(column, scales, constant)
-		all.SetCol(j, column)
-	}
-	for i := range p {
-		for j := i; j < p; j++ {
-			noise.SetSym(i, j, all.At(i, j))
+		by(column)
+		for i := range j + 1 {
+			turned.SetSym(i, j, column[i])
 		}
 	}
+	return turned
 }
