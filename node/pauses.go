@@ -183,9 +183,14 @@ func (p *pauses) during(ctx context.Context, takePart func(context.Context) erro
 }
 
 // rested waits until the node does not take part any more, if there is a reason to pause.
+// It returns an error if the node cannot go on serving its owner, because it could not
+// store what it knew.
 func (p *pauses) rested(ctx context.Context) error {
 	if !p.await(ctx, func() bool { return !p.active || !p.paused() }) {
 		return fmt.Errorf("node: the node is paused, and still stopping: %w", ctx.Err())
+	}
+	if err := p.store.Failure(); err != nil {
+		return fmt.Errorf("node: the pause is stored, but the node ends: %w", err)
 	}
 	return nil
 }

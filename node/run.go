@@ -28,7 +28,7 @@ var errNotReady = errors.New("node: the node takes no part in its network")
 var errNotRunning = errors.New("node: the node is stopping")
 
 // Run takes part in the network until ctx ends. Then it stores the agent's state and
-// returns nil after everything that it started has ended. If a release cannot be written
+// returns nil after everything that it started has ended. If something cannot be written
 // to disk, Run returns an error: nothing may be published until the directory has been
 // opened and verified again. If a peer holds a model of this node that the directory does
 // not know, or ever showed one, Run returns [ErrRolledBack], and nothing is released;
@@ -55,6 +55,7 @@ func (n *Node) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	parts.Go(func() error { return n.unwritten(ctx) })
 	parts.Go(func() error { return n.retaining(ctx) })
 	parts.Go(func() error { return n.comparing(ctx) })
 	parts.Go(func() error {
@@ -62,6 +63,16 @@ func (n *Node) Run(ctx context.Context) error {
 		return n.pauses.between(ctx, n.takePart)
 	})
 	return parts.Wait()
+}
+
+// unwritten returns the error of a write that failed, whoever wrote, or nil when ctx ends.
+func (n *Node) unwritten(ctx context.Context) error {
+	select {
+	case <-n.store.Failed():
+		return fmt.Errorf("node: %w", n.store.Failure())
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // takePart takes part in the network until ctx ends.

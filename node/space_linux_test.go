@@ -105,3 +105,46 @@ func TestLabFullDisk(t *testing.T) {
 	require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 3)), 1)))
 	require.NoError(t, n.Close())
 }
+
+// On a full disk a write that fails ends the run, whoever wrote, and the owner is told the
+// truth about what is stored. Which write fails depends on the room inside the file.
+func TestLabFullDiskEndsTheRun(t *testing.T) {
+	for name, do := range map[string]func(*Node) error{
+		"deletions": func(n *Node) (err error) {
+			for q := uint64(1); err == nil; q++ {
+				err = n.Delete(t.Context(), []uint64{q})
+			}
+			return err
+		},
+		"a pause": func(n *Node) error { return n.Pause(t.Context(), "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := smallDisk(t, "64")
+			dir := filepath.Join(disk, "node")
+			task := lineTask()
+			c := datadir.DefaultConfig(task)
+			c.Listen, c.MDNS = []string{"/ip4/127.0.0.1/tcp/0"}, false
+			require.NoError(t, datadir.Init(dir, task, c))
+			n := openNode(t, dir)
+			require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 2)), 500)))
+			ended := make(chan error, 1)
+			go func() { ended <- n.Run(t.Context()) }()
+			_, err := n.Addrs(t.Context())
+			require.NoError(t, err)
+			free := fill(t, disk, 0)
+			const words = "the disk is full: free space, then start again; what was stored is there"
+			told := do(n)
+			if told == nil || !strings.Contains(told.Error(), words) {
+				t.Fatalf("the owner is told: %v", told)
+			}
+			if err := <-ended; !errors.Is(err, storage.ErrPoisoned) || !strings.Contains(err.Error(), words) {
+				t.Errorf("the run ended with %v", err)
+			}
+			require.NoError(t, n.Close())
+			free()
+			if paused := openNode(t, dir).Paused(); strings.Contains(told.Error(), "the pause is stored") != (len(paused) > 0) {
+				t.Errorf("told: %v; then it is paused for %v", told, paused)
+			}
+		})
+	}
+}

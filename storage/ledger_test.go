@@ -257,8 +257,10 @@ func TestFailedWriteSaysWhy(t *testing.T) {
 		errors.New("input/output error"):                                 "input/output error",
 	} {
 		s, l := open(t, newPath(t))
+		require.NoError(t, s.Failure())
 		first := s.write(func() error { return cause })
-		for _, err := range []error{first, unprotect(l, 1), firstError(l.Verify()), s.PutMeta("a", "b")} {
+		<-s.Failed()
+		for _, err := range []error{first, unprotect(l, 1), firstError(l.Verify()), s.PutMeta("a", "b"), s.Failure()} {
 			if !errors.Is(err, ErrPoisoned) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}

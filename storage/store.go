@@ -73,7 +73,8 @@ type Store struct {
 	broken atomic.Bool
 	// failed is the error of the first write that failed, if one did. bbolt reads through
 	// a memory map, so it could continue with bytes that never reached the disk.
-	failed atomic.Pointer[error]
+	failed  atomic.Pointer[error]
+	failing chan struct{} // closed once failed is set
 
 	writing sync.Mutex   // no write may begin before the failure of an earlier one is noted
 	reading sync.RWMutex // held for writing while no read transaction may be open
@@ -145,7 +146,7 @@ func (s *Store) lock(o bbolt.Options) error {
 	if err != nil {
 		return s.openError(err)
 	}
-	s.page = int64(s.db.Info().PageSize)
+	s.page, s.failing = int64(s.db.Info().PageSize), make(chan struct{})
 	return s.current()
 }
 

@@ -48,8 +48,22 @@ func (s *Store) fail(cause error) error {
 	if DiskFull(cause) {
 		err = fmt.Errorf("storage: the disk is full: free space, then start again; what was stored is there (%w)", err)
 	}
-	s.failed.CompareAndSwap(nil, &err)
+	if s.failed.CompareAndSwap(nil, &err) {
+		close(s.failing)
+	}
 	return err
+}
+
+// Failed returns a channel that is closed once a write has failed: see [Store.Failure].
+func (s *Store) Failed() <-chan struct{} { return s.failing }
+
+// Failure returns the error of the first write that failed, an ErrPoisoned, and nil while
+// none has.
+func (s *Store) Failure() error {
+	if err := s.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // DiskFull reports whether an error says that the disk or the quota is full. It looks at
@@ -58,13 +72,10 @@ func DiskFull(err error) bool {
 	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
 }
 
-// writable returns an error after a write has failed.
+// writable returns an error if nothing can be written any more.
 func (s *Store) writable() error {
-	switch {
-	case s.broken.Load():
+	if s.broken.Load() {
 		return ErrDamaged
-	case s.failed.Load() != nil:
-		return *s.failed.Load()
 	}
-	return nil
+	return s.Failure()
 }

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"p2pnode/node/api"
@@ -49,7 +51,11 @@ func New(dial Dial) *Client {
 // Socket dials the unix socket of a data directory.
 func Socket(path string) Dial {
 	return func(ctx context.Context) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			err = fmt.Errorf("it has ended, and its log says why: %w", err)
+		}
+		return conn, err
 	}
 }
 

@@ -102,9 +102,13 @@ type fullDisk struct{}
 // Write implements [io.Writer].
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// Without a daemon there is nobody to wait for.
+// Without a daemon there is nobody to wait for, and what is asked says that it has ended.
 func TestNoDaemonIsNotSilent(t *testing.T) {
-	if err := New(Socket(filepath.Join(shortDir(t), "p2pnode.sock"))).Alive(t.Context()); err == nil || errors.Is(err, api.ErrSilent) {
+	c := New(Socket(filepath.Join(shortDir(t), "p2pnode.sock")))
+	if err := c.Alive(t.Context()); err == nil || errors.Is(err, api.ErrSilent) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := c.Peers(t.Context()); err == nil || !strings.Contains(err.Error(), "the daemon does not answer: it has ended, and its log says why: ") {
 		t.Errorf("got %v", err)
 	}
 }
