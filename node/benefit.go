@@ -31,7 +31,7 @@ const (
 func (n *Node) Benefit(context.Context) ([]api.BenefitPoint, error) {
 	kept, err := n.store.Points(benefitSeries)
 	if err != nil {
-		return nil, fmt.Errorf("node: %w", err)
+		return nil, fmt.Errorf("node: read how good earlier models were: %w", err)
 	}
 	out := make([]api.BenefitPoint, len(kept))
 	for i, p := range kept {
@@ -108,10 +108,10 @@ func (n *Node) keepBenefit() error {
 	}
 	value, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("node: keep a comparison: %w", err)
+		return fmt.Errorf("node: store how good the model is: %w", err)
 	}
 	if err := n.store.AddPoint(benefitSeries, storage.Point{At: p.Time, Value: value}, thinned); err != nil {
-		return fmt.Errorf("node: %w", err)
+		return fmt.Errorf("node: store how good the model is: %w", err)
 	}
 	n.keptHour = p.Time.Truncate(time.Hour)
 	return nil

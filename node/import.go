@@ -238,7 +238,7 @@ func (n *Node) unchanged(file api.File) error {
 	}
 	digest, err := n.store.Meta(nameKey(file.Name))
 	if err != nil {
-		return fmt.Errorf("node: %w", err)
+		return fmt.Errorf("node: look for the file's name: %w", err)
 	}
 	if digest == "" || digest == hex.EncodeToString(file.Digest[:]) {
 		return nil

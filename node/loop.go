@@ -243,10 +243,10 @@ func (l *loop) show() {
 func (l *loop) saveState() error {
 	state, err := encodeMemory(l.agent.State(), l.network, l.gossip, l.hood.audience)
 	if err != nil {
-		return fmt.Errorf("node: encode the state: %w", err)
+		return fmt.Errorf("node: encode what was heard of others: %w", err)
 	}
 	if err := l.door.ledger.SaveState(state); err != nil {
-		return fmt.Errorf("node: store the state: %w", err)
+		return fmt.Errorf("node: store what was heard of others: %w", err)
 	}
 	l.saved = time.Now()
 	return nil

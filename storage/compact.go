@@ -122,7 +122,7 @@ func (s *Store) sameAs(made *Store) error {
 			return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 				copied := other.Bucket(name)
 				if copied == nil {
-					return fmt.Errorf("%w: the copy lacks %q", ErrDamaged, name)
+					return fmt.Errorf("%w: the copy lacks a part", ErrDamaged)
 				}
 				return sameBucket(b.Cursor(), copied.Cursor())
 			})

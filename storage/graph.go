@@ -41,13 +41,13 @@ func (s *Store) SaveEdges(gone []string, edges ...Edge) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("storage: save edges: %w", err)
+		return fmt.Errorf("storage: save the neighbours: %w", err)
 	}
 	return nil
 }
 
 // Edges returns all edges, sorted by peer.
-func (s *Store) Edges() ([]Edge, error) { return readJSON[Edge](s, bucketEdges) }
+func (s *Store) Edges() ([]Edge, error) { return readJSON[Edge](s, bucketEdges, "the neighbours") }
 
 // Peer is a known node, to dial again after a restart.
 type Peer struct {
@@ -89,7 +89,7 @@ func (s *Store) SavePeers(peers ...Peer) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("storage: save peers: %w", err)
+		return fmt.Errorf("storage: save the peers: %w", err)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *Store) DeletePeers(ids ...string) error {
 
 // Peers returns the known peers, the most recently seen first.
 func (s *Store) Peers() ([]Peer, error) {
-	peers, err := readJSON[Peer](s, bucketPeers)
+	peers, err := readJSON[Peer](s, bucketPeers, "the peers")
 	slices.SortFunc(peers, newestFirst)
 	return peers, err
 }
@@ -142,14 +142,14 @@ func putJSON(b *bbolt.Bucket, id string, v any) error {
 	return put(b, []byte(id), data)
 }
 
-// readJSON returns every value of a bucket in the order of keys.
-func readJSON[T any](s *Store, bucket []byte) (all []T, err error) {
+// readJSON returns every value of a bucket in the order of keys. what names them in errors.
+func readJSON[T any](s *Store, bucket []byte, what string) (all []T, err error) {
 	err = s.view(func(tx *bbolt.Tx) (err error) {
 		all, err = allJSON[T](tx.Bucket(bucket))
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("storage: read %s: %w", bucket, err)
+		return nil, fmt.Errorf("storage: read %s: %w", what, err)
 	}
 	return all, nil
 }

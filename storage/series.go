@@ -3,7 +3,6 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -21,7 +20,7 @@ type Point struct {
 // versions of the program ignore them.
 func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.Time) error {
 	prefix := seriesKey(series)
-	err := s.update(func(tx *bbolt.Tx) error {
+	return s.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketStore)
 		if err := put(b, pointKey(prefix, p.At), p.Value); err != nil {
 			return err
@@ -42,10 +41,6 @@ func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.T
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("storage: add to %q: %w", series, err)
-	}
-	return nil
 }
 
 // Points returns a series, oldest first.
@@ -66,10 +61,7 @@ func (s *Store) Points(series string) (list []Point, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("storage: read %q: %w", series, err)
-	}
-	return list, nil
+	return list, err
 }
 
 func seriesKey(series string) []byte { return metaKey("series/" + series + "/") }

@@ -2,26 +2,19 @@ package storage
 
 import (
 	"bytes"
-	"fmt"
 
 	"go.etcd.io/bbolt"
 )
 
 // PutMeta stores a small string, for example the task's hash.
 func (s *Store) PutMeta(key, value string) error {
-	if err := s.putValue(metaKey(key), []byte(value)); err != nil {
-		return fmt.Errorf("storage: save %q: %w", key, err)
-	}
-	return nil
+	return s.putValue(metaKey(key), []byte(value))
 }
 
 // Meta returns the string that PutMeta stored last, or "" if there is none.
 func (s *Store) Meta(key string) (string, error) {
 	value, err := s.value(metaKey(key))
-	if err != nil {
-		return "", fmt.Errorf("storage: read %q: %w", key, err)
-	}
-	return string(value), nil
+	return string(value), err
 }
 
 func metaKey(key string) []byte { return append(bytes.Clone(keyMeta), key...) }

@@ -75,11 +75,11 @@ func (s settled) settle(d privacy.Design) (settled, error) {
 // new.
 func keptPolicy(store *storage.Store) (kept settled, err error) {
 	text, err := store.Meta(policyKey)
-	if err != nil || text == "" {
-		return kept, err
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &kept)
 	}
-	if err := json.Unmarshal([]byte(text), &kept); err != nil {
-		return kept, fmt.Errorf("node: the stored policy: %w", err)
+	if err != nil {
+		return kept, fmt.Errorf("node: read the terms of the budget: %w", err)
 	}
 	return kept, nil
 }
@@ -108,10 +108,13 @@ func (s settled) changes(now privacy.Design) string {
 // keep stores the policy for the next opening.
 func (s settled) keep(store *storage.Store) error {
 	text, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("node: store the policy: %w", err)
+	if err == nil {
+		err = store.PutMeta(policyKey, string(text))
 	}
-	return store.PutMeta(policyKey, string(text))
+	if err != nil {
+		return fmt.Errorf("node: store the terms of the budget: %w", err)
+	}
+	return nil
 }
 
 // unprotectedPolicy returns the policy of a node whose owner has consented to having no

@@ -125,7 +125,7 @@ func (s *Store) claim(dir string, files Files) error {
 			err = s.PutMeta(m.key, m.value)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("node: store whose the database is: %w", err)
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func belongs(store *storage.Store, name string, files Files) error {
 	} {
 		made, err := store.Meta(m.key)
 		if err != nil {
-			return err
+			return fmt.Errorf("node: read whose the database is: %w", err)
 		}
 		if made != "" && !slices.Contains(m.values, made) {
 			return fmt.Errorf("node: %s was made for %w (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
