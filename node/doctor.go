@@ -26,6 +26,7 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/netedge"
+	"p2pnode/storage"
 )
 
 const (
@@ -69,7 +70,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	d.Committee = n.checkCommittee(ctx, s)
 	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
 	d.DiskFree = durable.Free(n.dir)
-	d.Problems = append(d.Problems, n.writeProblem()...)
+	d.Problems = append(d.Problems, n.diskProblem(d.DiskFree)...)
 	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
 	d.Problems = append(d.Problems, n.committeeProblems(&d)...)
 	judge(&d, c, n.barred())
@@ -246,17 +247,23 @@ func (n *Node) behindFiles(now time.Time) float64 {
 	return info.ModTime().Sub(now).Seconds()
 }
 
-// writeProblem checks whether the node can write to its directory.
-func (n *Node) writeProblem() []string {
+// diskProblem checks whether the node can write to its directory, on whose disk so many
+// bytes are free (-1: not known), and goes on being able to.
+func (n *Node) diskProblem(free int64) []string {
 	f, err := os.CreateTemp(n.dir, "doctor-*")
 	if err == nil {
 		_, err = f.Write(make([]byte, 4096))
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err == nil {
-		return nil
+	switch {
+	case err != nil && storage.DiskFull(err):
+		return []string{fmt.Sprintf("the disk of %s, or your share of it, is full: free at least %d MB; until then no record is stored, and the node stops when it must write", n.dir, reserve>>20)}
+	case err != nil:
+		return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
+	case free >= 0 && free < lowDisk:
+		return []string{fmt.Sprintf("the disk is nearly full, %.1f MB are free: below %d MB no more records are stored, and the node stops when nothing can be written; free some", float64(free)/(1<<20), reserve>>20)}
 	}
-	return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
+	return nil
 }
 
 // judge adds to a diagnosis what the owner should do. barred is why the node cannot run any
@@ -269,9 +276,6 @@ func judge(d *api.Diagnosis, c datadir.Config, barred error) {
 	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
 	if d.Clock > 0 {
 		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)
-	}
-	if d.DiskFree >= 0 && d.DiskFree < lowDisk {
-		add("the disk is nearly full: below %d MB no more records are stored, and the node stops when nothing can be written; free some", reserve>>20)
 	}
 	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b api.BootstrapCheck) bool { return b.Reached }) {
 		add("no bootstrap peer of this task can be reached: without one the node meets only peers that it knows or sees on the local network")

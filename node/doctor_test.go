@@ -105,9 +105,23 @@ func TestDoctorSeesClockBehindFiles(t *testing.T) {
 	if got := n.behindFiles(time.Now()); got < 3500 || got > 3700 {
 		t.Errorf("%v s behind, want an hour", got)
 	}
-	d := api.Diagnosis{Running: true, Clock: 3600, DiskFree: 1000, Verdict: reach.Reachable}
+	d := api.Diagnosis{Running: true, Clock: 3600, Verdict: reach.Reachable}
 	judge(&d, datadir.Config{MDNS: true}, nil)
-	wantProblem(t, d, "3600 s behind", "nearly full")
+	wantProblem(t, d, "3600 s behind")
+}
+
+// A disk with little room left is told apart from a directory that cannot be written to.
+// TestLabFullDisk has a full one.
+func TestDoctorOfADisk(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	for _, free := range []int64{-1, lowDisk} {
+		if p := n.diskProblem(free); len(p) > 0 {
+			t.Errorf("with %d bytes free: %q", free, p)
+		}
+	}
+	wantProblem(t, api.Diagnosis{Problems: n.diskProblem(5 << 20)}, "the disk is nearly full, 5.0 MB are free: below 32 MB no more records")
+	n.dir = filepath.Join(n.dir, "gone")
+	wantProblem(t, api.Diagnosis{Problems: n.diskProblem(5 << 20)}, "make "+n.dir+" writable")
 }
 
 // What to do depends on what is wrong. A node that others can reach gets no advice.

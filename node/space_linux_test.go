@@ -79,6 +79,9 @@ func TestLabFullDisk(t *testing.T) {
 	free()
 
 	free = fill(t, disk, 0)
+	d, err := n.Doctor(t.Context())
+	require.NoError(t, err)
+	wantProblem(t, d, "the disk of "+dir+", or your share of it, is full: free at least 32 MB")
 	const words = "the disk is full: free space, then start again; what was stored is there"
 	if err := n.store.PutMeta("state", strings.Repeat("more than is free in the file", 1<<16)); err == nil || !strings.Contains(err.Error(), words) {
 		t.Errorf("a save on a full disk: %v", err)
