@@ -93,10 +93,10 @@ func sumRows(s *api.Sums, dir string) (rows [][]any) {
 		return nil
 	}
 	for _, k := range s.List {
-		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), stateOfSum(k), partText(k.Part))
+		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), stateOfSum(k), partText(k))
 		if k.State == api.SumHere {
 			text = fmt.Sprintf("%s, epoch %s: result here, of %d %s with %d %s; this node %s", k.Recipe, epochText(k),
-				k.People, plural(k.People, "person", "people"), k.Records, plural(int(k.Records), "record", "records"), partText(k.Part))
+				k.People, plural(k.People, "person", "people"), k.Records, plural(int(k.Records), "record", "records"), partText(k))
 		}
 		rows = append(rows, []any{"private sum", text})
 		if k.Duty != nil && k.Duty.Silent {

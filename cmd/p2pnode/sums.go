@@ -130,7 +130,7 @@ func sumsText(s api.Sums) string {
 		if k.State == api.SumHere {
 			people, records = fmt.Sprint(k.People), fmt.Sprint(k.Records)
 		}
-		rows = append(rows, []any{shortSum(k.ID), k.Recipe, epochText(k), stateOfSum(k), people, records, partText(k.Part)})
+		rows = append(rows, []any{shortSum(k.ID), k.Recipe, epochText(k), stateOfSum(k), people, records, partText(k)})
 	}
 	text := table(rows...)
 	if s.OnlyFetches {
@@ -162,6 +162,9 @@ func stateOfSum(s api.Sum) string {
 	case api.SumDead:
 		return "over, without a result"
 	}
+	if s.Part != api.PartNone { // it pays for open sums alone, and asks how far they came when it runs
+		return "opened, no news since"
+	}
 	return "not open yet"
 }
 
@@ -174,9 +177,12 @@ func clock(seconds int64) string {
 	return t.Format(time.DateTime)
 }
 
-func partText(p api.SumPart) string {
-	switch p {
+func partText(s api.Sum) string {
+	switch s.Part {
 	case api.PartSent:
+		if s.State == api.SumWaiting { // the sum may be over, as after a restore
+			return "has paid"
+		}
 		return "has paid, and sends its part"
 	case api.PartListed:
 		return "is in it"
@@ -204,7 +210,7 @@ func sumText(known api.Sums, s api.Sum) string {
 	if s.State == api.SumHere {
 		signed = &s
 	}
-	rows = append(rows, []any{"this node", partText(s.Part)},
+	rows = append(rows, []any{"this node", partText(s)},
 		[]any{"noise", fmt.Sprintf("standard deviation %.4g in each of %d numbers", s.Noise, s.Numbers)})
 	text := table(rows...) + "\nCOMMITTEE\n" + paragraph("  ", certifiedText(known.Committee, s)) + membersText(known.Committee, signed)
 	return text + "\nFOR YOU\n" + paragraph("  ", meaning(known, s))

@@ -199,8 +199,8 @@ func TestSumTexts(t *testing.T) {
 		{
 			sumsText(api.Sums{List: []api.Sum{here, with(func(s *api.Sum) {
 				s.Recipe, s.Rounds, s.Round, s.State, s.Part = "gradient", 16, 2, api.SumClosed, api.PartSent
-			})}}),
-			[]string{"abababab items 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has paid, and sends its part"}, "only fetches",
+			}), coming(api.SumWaiting, api.PartSent)}}),
+			[]string{"abababab items 1 of 2 result here 3 96 is in it", "gradient 1 of 2, round 2 of 16 closed, being added up - - has paid, and sends its part", "opened, no news since - - has paid"}, "only fetches",
 		},
 		{sumsText(api.Sums{OnlyFetches: true}), []string{"only fetches results", "costs more than its whole budget"}, ""},
 		{
@@ -222,6 +222,7 @@ func TestSumTexts(t *testing.T) {
 		{sumText(api.Sums{Committee: four, OnlyFetches: true}, coming(api.SumOpen, api.PartNone)), []string{"only fetches results"}, "no records"},
 		{sumText(known, coming(api.SumClosed, api.PartNone)), []string{"The committee adds up."}, "masked"},
 		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
+		{sumText(known, coming(api.SumWaiting, api.PartSent)), []string{"opened, no news since", "this node has paid", "looked for in the result when that is here"}, "not open yet"},
 		{
 			statusText("")(api.Status{
 				Learner: "sums", Sums: &api.Sums{SumCounts: api.SumCounts{Known: 1}, Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
@@ -269,7 +270,7 @@ func TestSumTexts(t *testing.T) {
 		{budgetText(api.Budget{Person: []api.PersonBudget{{}}, Sums: &api.SumsBudget{Only: true}}), []string{"there are no records yet", "all private sums of the task are over"}, "retired"},
 		{
 			committeeStatusText(api.Sums{SumCounts: api.SumCounts{All: 2, Known: 1}, Running: true, Committee: four, List: []api.Sum{here, with(func(s *api.Sum) {
-				s.State, s.Missing, s.Duty = api.SumWaiting, []string{"12D3KooWmember4"}, &api.Duty{Held: 1}
+				s.State, s.Part, s.Missing, s.Duty = api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Held: 1}
 			})}}),
 			[]string{
 				"A committee of 4, of whom 1 may work together against the others. This node is a member.", "member1 this node", "member4 does not answer", "member4: it timed out",
