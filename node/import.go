@@ -19,7 +19,7 @@ import (
 // them, all or none. If the file has bad lines and o does not skip them, it fails with
 // [api.ErrBadLines] and returns the report. If the same file, byte for byte, was imported
 // before and o does not say again, it fails with [api.ErrImported], before it stores
-// anything. Its memory does not grow with the file. Other records wait while the records are
+// anything. A file without a line for a record is an [api.ErrRequest]. Its memory does not grow with the file. Other records wait while the records are
 // stored, but not for a slow r: what cannot be read twice is written to the disk first.
 //
 // If o names a column of IDs, Import stores a part of the records at a time. If there are
@@ -79,6 +79,8 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 		return report, err
 	case report.Bad > 0 && !o.SkipBad:
 		return report, api.ErrBadLines
+	case count == 0: // all lines are bad and left out; the file may come again with others
+		return report, nil
 	case !o.Again:
 		if err := n.Imported(ctx, o.File(file)); err != nil {
 			return report, err

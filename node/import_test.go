@@ -74,7 +74,6 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 				{"without saying so", strings.NewReader(file), false, 0},
 				{"the same lines with another end", strings.NewReader(file + "\n"), false, 3},
 				{"one of the lines", pipe{strings.NewReader("a,b,y\n1,0,2\n")}, false, 1},
-				{"no lines", strings.NewReader("a,b,y\n"), true, 0},
 			} {
 				r, err := owner.Import(t.Context(), c.in, api.ImportOptions{Again: c.again})
 				refused := c.records == 0 && !c.again
@@ -85,6 +84,12 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 					t.Errorf("%d, %s: %v", i, c.what, err)
 				}
 				stored += c.records
+			}
+			for _, id := range []string{"", "a"} {
+				_, err := owner.Import(t.Context(), strings.NewReader("a,b,y\n"), api.ImportOptions{ID: id})
+				if !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), "there is no record to import") {
+					t.Errorf("no lines: %v", err)
+				}
 			}
 			if s := status(t, n); s.Records != stored {
 				t.Errorf("%d records are stored, want %d", s.Records, stored)
@@ -122,6 +127,20 @@ func TestARefusedFileIsNotKnown(t *testing.T) {
 	}
 	if s := status(t, n); s.Records != 2 {
 		t.Errorf("%d records are stored, want 2", s.Records)
+	}
+	// Nor does the name of a file stand for one of which nothing was stored.
+	for _, c := range []struct {
+		text string
+		want error
+	}{
+		{"a,b,y\n", api.ErrRequest},
+		{"a,b,y\nx,0,2\n", nil}, // the line is left out
+		{"a,b,y\n1,1,2\n", nil},
+		{"a,b,y\n1,1,3\n", api.ErrChanged},
+	} {
+		if _, err := n.Import(t.Context(), strings.NewReader(c.text), api.ImportOptions{Name: "/in/box.csv", SkipBad: true}); !errors.Is(err, c.want) {
+			t.Errorf("%q: %v, want %v", c.text, err, c.want)
+		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

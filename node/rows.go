@@ -68,7 +68,9 @@ func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport,
 	if err := hasID(rows, id); err != nil {
 		return api.WrongRequest(fmt.Errorf("node: read the rows: %w", err))
 	}
+	empty := true
 	err = rows.Each(func(row rowfile.Row) error {
+		empty = false
 		arrival, err := arrivalOf(t, &row, id)
 		if err != nil {
 			addBad(report, row.Line, err)
@@ -82,6 +84,9 @@ func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport,
 	if lost, ok := errors.AsType[*csvfile.LineError](err); ok {
 		addBad(report, lost.Line, lost.Err)
 		return api.ErrBadLines
+	}
+	if err == nil && empty && report.Bad == 0 {
+		return api.WrongRequest(errors.New("node: there is no record to import: the file has no line but the one that names the columns"))
 	}
 	return err
 }

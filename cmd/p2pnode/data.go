@@ -27,7 +27,8 @@ func importCommand(o *options) *cobra.Command {
 any order; other columns are ignored. Commas, semicolons or tabs separate the
 cells; the text must be in UTF-8. Or from lines of JSON, {"column": value, ...}
 on each line. Every bad line is reported with its number. A file with bad lines
-is not imported at all, unless --skip-bad leaves them out.
+is not imported at all, unless --skip-bad leaves them out. A file without a
+record is an error; a pipe may end without one.
 
 A file that was imported before, byte for byte, is refused before anything is
 stored: its records would get a second budget, and what they say could be seen
@@ -138,7 +139,7 @@ func reportText(r api.ImportReport) string {
 // importedText is reportText for an owner who was told about each bad line.
 func importedText(r api.ImportReport) string {
 	if r.Records+r.Bad+r.Same == 0 {
-		return "There is no record to import: the file has no line but the one that names the columns.\n"
+		return "There was no record to import, only the line that names the columns.\n"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Imported %d %s, %d bad %s.\n", r.Records, plural(r.Records, "record", "records"), r.Bad, plural(r.Bad, "line", "lines"))

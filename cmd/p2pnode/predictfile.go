@@ -307,6 +307,9 @@ type predictReport struct {
 
 // String implements [fmt.Stringer].
 func (r predictReport) String() string {
+	if r.Rows+r.Bad == 0 {
+		return "There was no row to predict, only the line that names the columns.\n"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Predicted %d %s, %d bad %s.\n", r.Rows, plural(r.Rows, "row", "rows"), r.Bad, plural(r.Bad, "line", "lines"))
 	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
