@@ -16,7 +16,7 @@ import (
 // knows.
 func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalModel {
 	var last PersonalModel
-	for m := range PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, k) {
+	for m := range PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, 0, k) {
 		last = m
 	}
 	return last
@@ -24,13 +24,14 @@ func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalMo
 
 // PersonalModelsKnowing is [PersonalModels] with what is known of the population; see
 // [FitKnowing].
-func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, k *Known) iter.Seq[PersonalModel] {
+func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, std float64, k *Known) iter.Seq[PersonalModel] {
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
 			yield(PersonalModel{Theta: k.outside(k.centre(t)), Alone: make([]float64, t.Dimension())})
 			return
 		}
 		without, left := newSearch(t, train, prior), false
+		without.noisy(std)
 		show := func(m PersonalModel) bool {
 			if m.Theta != nil {
 				m.Theta = k.pad(t, m.Theta)

@@ -29,10 +29,11 @@ type side struct {
 // fit of one eta before the next, because these may share work.
 func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	first, lines := int(math.Round(s.plausible)), []line(nil)
+	noise := s.variance != nil && slices.Max(s.variance) > 0
 	for _, kappa := range s.kappas {
-		lines = append(lines, line{kappa: kappa})
+		lines = append(lines, line{kappa: kappa, wary: noise && s.raw})
 	}
-	if s.variance != nil && slices.Max(s.variance) > 0 {
+	if noise && !s.raw {
 		lines = append(lines, line{kappa: s.kappas[0], wary: true})
 	}
 	for distance := 0; ; distance++ {

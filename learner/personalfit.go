@@ -17,8 +17,9 @@ const exactParameters = 128
 // work it yields the best model so far, and the last one is FitPersonal's. A model
 // without Theta means that there is no result yet. A piece takes some ten milliseconds
 // at 561 features. Leaving the loop stops the work. All of train are training records.
-// They must not change meanwhile, and the models must never change.
-func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalModel] {
+// They must not change meanwhile, and the models must never change. Std is the standard
+// deviation of the noise in each number of the prior; 0: none, or not known.
+func PersonalModels(t *Task, train *Rows, prior []float64, std float64) iter.Seq[PersonalModel] {
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
 			zero := make([]float64, len(prior))
@@ -26,6 +27,7 @@ func PersonalModels(t *Task, train *Rows, prior []float64) iter.Seq[PersonalMode
 			return
 		}
 		s := newSearch(t, train, prior)
+		s.noisy(std)
 		if s.besideStraight(t, train, yield) {
 			s.within(t, train, yield)
 		}
@@ -64,6 +66,7 @@ type search struct {
 	spreads   []float64     // how much each coordinate varies, see [Task.spreads]; nil: all alike
 	noise     *mat.SymDense // covariance of the noise in the prior, see [Walk]; nil: not known
 	variance  []float64     // of it, in the coordinates of the fits; nil: not known
+	raw       bool          // none of the noise was held back, as the ridge of a sum does
 	worth     float64       // log prior weight of the fits around the prior
 	trust     float64       // in the task's own eta
 	left      float64       // how much leave-one-out evidence counts
@@ -106,6 +109,18 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 		s.kappas = []float64{kappa, 0, kappa / 2, 2 * kappa}
 	}
 	return s
+}
+
+// noisy says how much noise is in each number of the prior, of which nothing was held back.
+// Of classes, of many parameters and of given weights the fits do not use it.
+func (s *search) noisy(std float64) {
+	if std == 0 || s.task.lossKind().target != numberTarget || len(s.prior) > exactParameters || s.task.Local.Fixed {
+		return
+	}
+	s.raw, s.noise = true, mat.NewSymDense(len(s.prior), nil)
+	for i := range s.prior {
+		s.noise.SetSym(i, i, std*std)
+	}
 }
 
 // run makes the fits.
@@ -210,7 +225,8 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 // the pull stands for, which is half of what is left of the labels divided by the weight, and by that
 // of the noise. A wary line also moves its centre to where it is likely to be without the noise, if it is
 // as far from zero as the most plausible pull of lone models says. Where it is nearer, wary fits are better,
-// and where it is farther, worse; so they compete with the others.
+// and where it is farther, worse; so they compete with the others, but for a centre with all of its noise,
+// around which all are wary.
 func (s *search) doubt(weight, centre []float64, l *line) {
 	_, left := s.unexplained(l.kappa)
 	if left == 0 || s.variance == nil {

@@ -31,14 +31,20 @@ type PersonalModel struct {
 // so it must not run where a message waits for it; [PersonalModels] can be stopped.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
 	var last PersonalModel
-	for m := range PersonalModels(t, RowsOf(trainingRecords(records)), prior) {
+	for m := range PersonalModels(t, RowsOf(trainingRecords(records)), prior, 0) {
 		last = m
 	}
 	return last
 }
 
 // FitAmong is [FitPersonal] with the prior that the neighbours' models in a state give
-// to the owner of the records; see [PriorFor].
+// to the owner of the records, and what is known of its noise; see [PriorFor].
 func FitAmong(t *Task, records []Record, s State) PersonalModel {
-	return FitPersonal(t, records, PriorFor(t, RowsOf(trainingRecords(records)), s))
+	var last PersonalModel
+	train := RowsOf(trainingRecords(records))
+	prior, std := PriorFor(t, train, s)
+	for m := range PersonalModels(t, train, prior, std) {
+		last = m
+	}
+	return last
 }

@@ -21,16 +21,30 @@ func Prior(s State) []float64 {
 // PriorFor is [Prior] without the neighbours whose models mislead: each model is tested
 // by itself on the owner's records, which it has not seen (see [misleads]). It is zero
 // if all mislead, and Prior without records. It is a function of the records and must
-// not leave the device.
-func PriorFor(t *Task, train *Rows, s State) []float64 {
+// not leave the device. Std is the standard deviation of the noise in each number of it,
+// if each model has noise of its own; 0 if it is not known.
+func PriorFor(t *Task, train *Rows, s State) (prior []float64, std float64) {
 	if len(s.Heard) == 0 || train.Len() == 0 {
-		return Prior(s)
+		return Prior(s), 0
 	}
 	heard := slices.DeleteFunc(slices.Clone(s.Heard), func(h Heard) bool { return t.misleads(train, h.Model) })
 	if len(heard) == 0 {
-		return make([]float64, len(s.Model))
+		return make([]float64, len(s.Model)), 0
 	}
-	return centred(heard)
+	return centred(heard), noiseStd(heard)
+}
+
+// noiseStd is the standard deviation of the noise in the weighted mean of models, each of
+// which has the median of what they claim: what a liar claims moves it little.
+func noiseStd(heard []Heard) float64 {
+	var total, squares float64
+	claims := make([]float64, len(heard))
+	for i, h := range heard {
+		total += h.Weight
+		squares += h.Weight * h.Weight
+		claims[i] = h.NoiseStd
+	}
+	return median(claims) * math.Sqrt(squares) / total
 }
 
 // centred is one step of centered clipping (Karimireddy, He, Jaggi, "Learning from

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -63,16 +64,55 @@ func TestPrior(t *testing.T) {
 func TestPriorForLeavesOutWhoMisleads(t *testing.T) {
 	task, rows := twoNumbers(), signs()
 	s := heardFrom([]float64{1, 0}, []float64{-1, 0})
-	if got := PriorFor(task, rows, s); !floats.Equal(got, []float64{1, 0}) {
+	if got, _ := PriorFor(task, rows, s); !floats.Equal(got, []float64{1, 0}) {
 		t.Errorf("one of two misleads: %v", got)
 	}
-	if got := PriorFor(task, rows, heardFrom([]float64{-1, 0})); !floats.Equal(got, []float64{0, 0}) {
+	if got, _ := PriorFor(task, rows, heardFrom([]float64{-1, 0})); !floats.Equal(got, []float64{0, 0}) {
 		t.Errorf("all mislead: %v", got)
 	}
-	if got := PriorFor(task, new(Rows), s); !floats.Equal(got, []float64{0, 0}) {
+	if got, _ := PriorFor(task, new(Rows), s); !floats.Equal(got, []float64{0, 0}) {
 		t.Errorf("without records: %v", got)
 	}
 	if len(s.Heard) != 2 || s.Heard[0].Peer != "a" {
 		t.Error("the state was changed")
+	}
+}
+
+// What few neighbours that lie claim of their noise changes nothing, and that of many models is less
+// in their mean than in each.
+func TestNoiseOfThePrior(t *testing.T) {
+	task, rows := twoNumbers(), signs()
+	s := heardFrom([]float64{1, 0}, []float64{1, 0}, []float64{1, 0}, []float64{1, 0})
+	for i, claimed := range []float64{2, 2, 2, 1e9} {
+		s.Heard[i].NoiseStd = claimed
+	}
+	if _, std := PriorFor(task, rows, s); std != 1 {
+		t.Errorf("four models with noise of 2 have %v in their mean, not 1", std)
+	}
+	if _, std := PriorFor(task, new(Rows), s); std != 0 {
+		t.Errorf("of no records the noise is told as %v", std)
+	}
+}
+
+// A prior with noise in a direction in which the owner's few records do not vary would move predictions
+// there by as much, and no record of hers could tell. If she knows how much noise it is, it moves them
+// by less than half. What all records show is learned as well.
+func TestFewRecordsDoubtANoisyPrior(t *testing.T) {
+	task := plainTask("squared", 2)
+	var records []Record
+	for i, x := range []float64{-0.9, -0.4, 0.1, 0.5, 0.8} {
+		records = append(records, Record{Seq: Seq(i + 1), X: []float64{x, 0.01 * float64(i%3)}, Y: 3*x + 0.1*float64(i%2)})
+	}
+	s := State{Model: make([]float64, 2)}
+	for _, id := range []ID{"a", "b", "c"} {
+		s.Heard = append(s.Heard, Heard{Peer: id, Weight: 1, Round: 1, Model: []float64{3, 40}})
+	}
+	trusting := FitAmong(task, records, s).Theta
+	for i := range s.Heard {
+		s.Heard[i].NoiseStd = 40
+	}
+	doubting := FitAmong(task, records, s).Theta
+	if !(math.Abs(doubting[1]) < math.Abs(trusting[1])/2) || math.Abs(doubting[0]-3) > 0.5 {
+		t.Errorf("trusting %.3f, doubting %.3f", trusting, doubting)
 	}
 }

@@ -79,10 +79,10 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 		return err
 	}
 	m.prior, m.Records = learner.Prior(state), rows.train.Len()+rows.held.Len()
-	prior := learner.PriorFor(n.files.Task, rows.train, state)
-	models := learner.PersonalModels(n.files.Task, rows.train, prior)
+	prior, std := learner.PriorFor(n.files.Task, rows.train, state)
+	models := learner.PersonalModels(n.files.Task, rows.train, prior, std)
 	if m.Known != nil {
-		models = learner.PersonalModelsKnowing(n.files.Task, rows.train, prior, m.Known)
+		models = learner.PersonalModelsKnowing(n.files.Task, rows.train, prior, std, m.Known)
 	}
 	for model := range models {
 		if ctx.Err() != nil {

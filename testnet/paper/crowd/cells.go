@@ -241,7 +241,7 @@ func (s sizes) look(ctx context.Context, d problem, w way, running *sim.Running,
 			}
 		}
 		some, err := measure(ctx, len(states), func(i int) (float64, error) {
-			prior[from+i] = learner.PriorFor(t, learner.RowsOf(d.recordsOf(from+i)), states[i])
+			prior[from+i], _ = learner.PriorFor(t, learner.RowsOf(d.recordsOf(from+i)), states[i])
 			return d.error(from+i, states[i].Model), nil
 		})
 		if err != nil {
