@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // mapped is a task of p numbers with a map.
@@ -193,6 +194,23 @@ func TestNearestStraightModelHasTheConstant(t *testing.T) {
 	task.UsualNorm, task.Constant = 2, 0.5
 	theta := []float64{3, 3, 3, 3, 0.5, -0.2, -1, -1, -1, -1, -1, -1, -1, -1, 0.25}
 	wantClose(t, "the model", task.lines().nearest(theta), []float64{0, 0.5, -0.2, 0, 0, 0.25 + 2/(2*0.5)}, 1e-12)
+}
+
+// The noise in the nearest straight model is that of the model with bends: two independent draws of it
+// leave two straight models, and their squares add up.
+func TestNoiseOfTheNearestStraightModel(t *testing.T) {
+	task := plainTask("squared", 0)
+	task.Features = []Feature{{Name: "a", Kind: "number", Max: 4, Bends: []float64{1, 3}}, {Name: "b", Kind: "number", Max: 1}}
+	task.UsualNorm, task.Constant = 2, 0.5
+	l, draws := task.lines(), [][]float64{{1, -2, 0.5, 3, 1, 0.25}, {0, 1, 2, -1, -3, 2}}
+	noise, want := mat.NewSymDense(6, nil), mat.NewSymDense(3, nil)
+	for _, d := range draws {
+		noise.SymRankOne(noise, 1, mat.NewVecDense(6, d))
+		want.SymRankOne(want, 1, mat.NewVecDense(3, l.nearest(d)))
+	}
+	if got := l.nearestNoise(noise); !mat.EqualApprox(got, want, 1e-12) {
+		t.Errorf("%v, want %v", mat.Formatted(got), mat.Formatted(want))
+	}
 }
 
 // Where straight lines are right, a population's model helps in spite of bends: fits around the

@@ -231,8 +231,8 @@ func TestRehearsalOfPeopleWhoShareNothing(t *testing.T) {
 // If the noise hides from some people of a file what all of them would gain, a sum of all of
 // them is worked out, and what to change follows from that. Else all of them can be asked.
 func TestRehearsalOfTooFewPeople(t *testing.T) {
-	c := broadcasting(t, lines(80, 10, true), 6)
-	c.All = broadcasting(t, lines(80, 10, true), 80).Source
+	c := broadcasting(t, lines(80, 6, true), 6)
+	c.All = broadcasting(t, lines(80, 6, true), 80).Source
 	text, object := ending(t, mustRun(t, t.Context(), c))
 	said := strings.Split(text, "\n")
 	if !strings.HasPrefix(said[2], "private sum (simulated) of all 80 people of the file: worth it: ") || strings.HasPrefix(said[1], "private sum (simulated): worth it") || !strings.HasPrefix(said[4], "A private sum pays here") {
