@@ -83,7 +83,8 @@ func (f *fitter) minimise(theta, weight, centre []float64) {
 }
 
 func (f *fitter) newton(theta, weight, centre []float64) {
-	value := f.objective(theta, weight, centre)
+	first := f.objective(theta, weight, centre)
+	value := first
 	for range newtonSteps {
 		f.differentiate(theta, weight, centre)
 		f.factor.make(f.hessian, weight, unpaused)
@@ -94,7 +95,7 @@ func (f *fitter) newton(theta, weight, centre []float64) {
 		copy(direction, f.gradient)
 		f.factor.solve(direction)
 		decrement := floats.Dot(direction, f.gradient)
-		if decrement <= 1e-9*(1+value) {
+		if decrement <= 1e-9*(first+value) {
 			// Newton's method squares the error, so this step is the last one, and it
 			// is too small for the objective to show that it helps.
 			floats.Sub(theta, direction)

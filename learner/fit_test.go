@@ -36,7 +36,7 @@ func TestFitSolvesTheNormalEquations(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]float64, p)
-		newFitter(scalar{squared{}}, RowsOf(records)).minimise(got, weight, centre)
+		newFitter(scalar{squared{1}}, RowsOf(records)).minimise(got, weight, centre)
 		wantClose(t, "normal equations", got, want.RawVector().Data, 1e-9)
 	}
 }
@@ -45,7 +45,7 @@ func TestFitSolvesTheNormalEquations(t *testing.T) {
 // the scores as they are.
 func TestFitBeyondFloat64(t *testing.T) {
 	records := []Record{{Seq: 1, X: []float64{1, 1}, Y: 1}, {Seq: 2, X: []float64{1, 1}, Y: 2}}
-	f, theta := newFitter(scalar{squared{}}, RowsOf(records)), []float64{0.5, 0.25}
+	f, theta := newFitter(scalar{squared{1}}, RowsOf(records)), []float64{0.5, 0.25}
 	f.minimise(theta, []float64{1e-320, 1e-320}, []float64{0, 0})
 	wantClose(t, "left out", f.leaveOneOut(), []float64{0.75, 0.75}, 0)
 }

@@ -57,7 +57,7 @@ func TestLeanFitIsTheExactOne(t *testing.T) {
 // Where float64 does not reach, the fit ends where it is, as the exact one does.
 func TestLeanFitBeyondFloat64(t *testing.T) {
 	records := []Record{{Seq: 1, X: []float64{1, 1}, Y: 1}, {Seq: 2, X: []float64{1, 1}, Y: 2}}
-	f, theta := newLeanFitter(scalar{squared{}}, RowsOf(records), always), []float64{0.5, 0.25}
+	f, theta := newLeanFitter(scalar{squared{1}}, RowsOf(records), always), []float64{0.5, 0.25}
 	weight := []float64{1e-320, 1e-320}
 	f.minimise(theta, weight, []float64{0, 0}, func() {})
 	out, _ := f.leaveOneOut(weight)

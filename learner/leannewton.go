@@ -22,7 +22,8 @@ const (
 // Newton step. It returns false if pause stopped it.
 func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool {
 	f.level(theta, centre)
-	value := f.objective(theta, weight, centre)
+	first := f.objective(theta, weight, centre)
+	value := first
 	for step := range newtonSteps {
 		f.curve()
 		if step == 0 && !f.prepare(weight) {
@@ -39,7 +40,7 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 		decrement := floats.Dot(direction, gradient)
 		next := lineSearch(f, theta, direction, weight, centre, value)
 		seen()
-		if decrement <= leanDecrement*(1+value) || next >= value {
+		if decrement <= leanDecrement*(first+value) || next >= value {
 			break
 		}
 		value = next

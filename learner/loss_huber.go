@@ -41,4 +41,4 @@ func (huber) smoothness(norm float64) float64 { return norm * norm }
 func (h huber) steepness(score, label float64) float64 { return min(h.threshold, score+label) }
 
 // evidence is that of the squared loss, in which large residuals count less.
-func (huber) evidence(sum float64, m int) float64 { return gaussianEvidence(2*sum, m) }
+func (h huber) evidence(sum float64, m int) float64 { return gaussianEvidence(2*sum, m, h.threshold) }

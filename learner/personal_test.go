@@ -100,12 +100,12 @@ func TestDeletedRecordsKeepTheirSlots(t *testing.T) {
 	want := make([]float64, 2)
 	for _, r := range records {
 		if r.Seq != 2 && !r.Seq.HeldOut() {
-			floats.AddScaled(want, squared{}.slope(0, r.Y), r.X)
+			floats.AddScaled(want, squared{1}.slope(0, r.Y), r.X)
 		}
 	}
 	mechanism := must(privacy.NewUnprotected(100))
 	for _, agent := range []*personal{p, q} {
-		a := privacy.NewSeededNoise(1).Answer(mechanism, agent.training.sums(scalar{squared{}}, mechanism, []float64{0, 0}))
+		a := privacy.NewSeededNoise(1).Answer(mechanism, agent.training.sums(scalar{squared{1}}, mechanism, []float64{0, 0}))
 		if a.Slots != 8 {
 			t.Errorf("%d slots, want 8", a.Slots)
 		}

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -238,6 +239,32 @@ func TestAWrongEtaCostsLittle(t *testing.T) {
 		t.Logf("%s, %d features, %d records: %.4f", c.loss, c.p, c.m, errors)
 		if best := floats.Min(errors); floats.Max(errors) > 1.02*best {
 			t.Errorf("%s, %d features, %d records: errors %.4f for eta 2^-10 to 2^10 times the usual", c.loss, c.p, c.m, errors)
+		}
+	}
+}
+
+// What is learned of numbers does not depend on their unit, however small they are in it.
+func TestPersonalModelInAnyUnit(t *testing.T) {
+	for _, loss := range []string{"squared", "huber"} {
+		fitted := func(unit float64) PersonalModel {
+			r := rand.New(rand.NewPCG(5, 9))
+			task, prior := plainTask(loss, 3), []float64{unit, -unit, unit / 2}
+			task.Target.Min, task.Target.Max, task.Threshold = -10*unit, 10*unit, task.Threshold*unit
+			var records []Record
+			for i := range 20 {
+				x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+				records = append(records, Record{Seq: Seq(i + 1), X: x, Y: unit * (2*x[0] - x[1] + 0.3*r.NormFloat64())})
+			}
+			m := FitPersonal(task, records, prior)
+			floats.Scale(1/unit, m.Theta)
+			floats.Scale(1/unit, m.Alone)
+			return m
+		}
+		want := fitted(1)
+		for _, unit := range []float64{1e-12, 1e-5, 1e6} {
+			got := fitted(unit)
+			wantClose(t, fmt.Sprintf("%s, in units of %g", loss, unit), got.Theta, want.Theta, 1e-6)
+			wantClose(t, fmt.Sprintf("%s alone, in units of %g", loss, unit), got.Alone, want.Alone, 1e-6)
 		}
 	}
 }

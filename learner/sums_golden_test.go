@@ -99,7 +99,7 @@ func nearGolden(t *testing.T, what string, got, want []float64) {
 // the place of the task's, and its tempering.
 func (g *goldenFit) fitOctaves(t *testing.T, records []Record, octaves []int, rate float64, penalty, centre []float64) []candidate {
 	t.Helper()
-	f, list := newFitter(scalar{squared{}}, RowsOf(records)), []candidate(nil)
+	f, list := newFitter(scalar{squared{1}}, RowsOf(records)), []candidate(nil)
 	for i, octave := range octaves {
 		weight := floats.ScaleTo(make([]float64, len(penalty)), math.Ldexp(1, octave), penalty)
 		c := candidate{theta: make([]float64, len(penalty))}

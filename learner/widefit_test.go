@@ -113,7 +113,7 @@ func TestWideFitsAreInterruptible(t *testing.T) {
 func TestFactorInPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 8))
 	for _, n := range []int{1, factorBlock, 2*factorBlock + 7} {
-		f, weight := newLeanFitter(scalar{squared{}}, RowsOf(draw(r, plainTask("squared", n), normals(r, n), 3*n, 1)), always), make([]float64, n)
+		f, weight := newLeanFitter(scalar{squared{1}}, RowsOf(draw(r, plainTask("squared", n), normals(r, n), 3*n, 1)), always), make([]float64, n)
 		for i := range weight {
 			weight[i] = 0.1 + r.Float64()
 		}
