@@ -66,7 +66,7 @@ func guaranteeText(b api.Budget) string {
 	one := b.Person[0]
 	text := paragraph("  ", howText(b))
 	text += paragraph("  ", fmt.Sprintf("Each record has a budget for its whole life: epsilon %v, delta %v.", one.Epsilon, one.Delta))
-	return text + paragraph("  ", fmt.Sprintf("It means: people who see everything this node ever sends, and who even know all your other records, "+
+	return text + paragraph("  ", fmt.Sprintf("It means: people who see everything this node ever sends for this task, and who even know all your other records, "+
 		"learn little about one record. What they thought 50 %% likely about it before, they can come to think %s likely at most (that is epsilon)%s.",
 		percent(one.Belief), exception(b)))
 }

@@ -53,7 +53,7 @@ function outlook(b) {
 function guarantee(b) {
   const one = b.person[0];
   return [
-    h('p', {}, 'Somebody sees everything this node ever sends, and even knows all your other records. What they thought 50 % likely about one record of yours, they can come to think ',
+    h('p', {}, 'Somebody sees everything this node ever sends for this task, and even knows all your other records. What they thought 50 % likely about one record of yours, they can come to think ',
       h('strong', {}, `${likely(one.belief_of_half_at_most)} likely at most`),
       b.chance_of_more_than_epsilon > 0 ? `, but for ${aboutOneIn(b.chance_of_more_than_epsilon)} cases.` : '.'),
     facts(['epsilon', String(one.epsilon), 'how much may be learned of a record over its whole life'],
