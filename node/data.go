@@ -60,9 +60,12 @@ func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]api
 	if err != nil {
 		return nil, err
 	}
-	cohort := make(map[privacy.Cohort]api.CohortBudget)
+	cohort := make(map[privacy.Cohort]api.RecordInfo) // what all of its records have in common
 	for _, c := range cohorts {
-		cohort[c.Cohort] = c
+		i := api.RecordInfo{Cohort: c.Cohort, Retired: c.Retired, Sums: n.sumsOf(c)}
+		ended := c.Left == 0 || n.files.Task.Silent()
+		i.UsedUp = n.files.Config.Protected() && ended && i.Sums != api.SumsToCome && i.Sums != api.SumsPaid
+		cohort[c.Cohort] = i
 	}
 	names := n.files.Task.Coordinates()
 	out := []api.RecordInfo{}
@@ -70,11 +73,8 @@ func (n *Node) describeRecords(from learner.Seq, count int, content bool) ([]api
 		if len(out) >= count {
 			return errEnough
 		}
-		c, unfit := cohort[r.Cohort], r.X != nil && n.files.Task.Admit(&r) != nil
-		i := api.RecordInfo{
-			Number: r.Seq, Cohort: r.Cohort, HeldOut: r.Seq.HeldOut(), Deleted: r.X == nil, Retired: c.Retired,
-			UsedUp: n.files.Config.Protected() && c.Left == 0, Refused: unfit,
-		}
+		i, unfit := cohort[r.Cohort], r.X != nil && n.files.Task.Admit(&r) != nil
+		i.Number, i.Cohort, i.HeldOut, i.Deleted, i.Refused = r.Seq, r.Cohort, r.Seq.HeldOut(), r.X == nil, unfit
 		if content && r.X != nil && !unfit {
 			i.Target, i.Features = &r.Y, named(names, r.X)
 			i.Class = n.files.Task.Class(r.Y)

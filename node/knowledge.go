@@ -126,6 +126,28 @@ func (k *knowledge) over() bool {
 	return !slices.ContainsFunc(k.walks, func(w *walk) bool { return w.epoch <= uint64(k.plan.Epochs()) })
 }
 
+// goesOn reports whether a sum of an epoch is still to come.
+func (k *knowledge) goesOn(epoch uint64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(k.walks, func(w *walk) bool { return w.epoch <= epoch })
+}
+
+// begins reports whether an epoch begins, or can still be joined, whose sums this node can pay for.
+func (k *knowledge) begins() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last := uint64(k.plan.Epochs())
+	return slices.ContainsFunc(k.walks, func(w *walk) bool {
+		return (w.epoch < last || w.epoch == last && w.round == 1) && k.affordable(w.recipe)
+	})
+}
+
+// affordable reports whether a record's budget pays for all rounds of a recipe.
+func (k *knowledge) affordable(recipe int) bool {
+	return k.prices[k.plan.Kind(recipe)]*float64(k.plan.Recipe(recipe).Rounds()) <= 1
+}
+
 func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
 	if w.epoch > uint64(k.plan.Epochs()) {
 		return nil, nil

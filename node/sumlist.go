@@ -93,6 +93,22 @@ func part(s api.Sum, paid map[string]storage.Contributed) api.SumPart {
 	return api.PartSent
 }
 
+// sumsOf returns what a cohort has to do with private sums; "" if the task has none.
+func (n *Node) sumsOf(c api.CohortBudget) api.SumsOfRecord {
+	if n.sums == nil {
+		return ""
+	}
+	switch epoch := n.ledger.Epoch(c.Cohort); {
+	case epoch > 0 && !c.Retired && n.sums.goesOn(epoch):
+		return api.SumsPaid
+	case epoch > 0:
+		return api.SumsOver
+	case !c.Retired && n.sums.begins():
+		return api.SumsToCome
+	}
+	return api.SumsNever
+}
+
 // desk returns the session's desk; nil unless Run is running.
 func (n *Node) desk() *summing.Desk {
 	if s := n.current(); s != nil {

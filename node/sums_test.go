@@ -447,6 +447,7 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
+	p.stand(committeeSize, api.SumsToCome, 30)
 	if got := payers(1, 2); got != nil {
 		t.Errorf("without the first round, cohorts %v pay for the second", got)
 	}
@@ -458,6 +459,25 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 	require.NoError(t, n.Add(t.Context(), alike(rand.New(rand.NewPCG(15, 2)), 1)))
 	if second, next := payers(1, 2), payers(2, 1); !slices.Equal(second, []privacy.Cohort{1}) || !slices.Equal(next, []privacy.Cohort{1, 2}) {
 		t.Errorf("cohorts %v pay for the second round, %v for the next epoch", second, next)
+	}
+	p.stand(committeeSize, api.SumsPaid, 30)
+	p.stand(committeeSize, api.SumsToCome, 1)
+	require.NoError(t, n.sums.take(n.sums.walks[0], s, &summing.Outcome{Paid: true}))
+	p.stand(committeeSize, api.SumsOver, 30)
+	p.stand(committeeSize, api.SumsToCome, 1)
+}
+
+// stand checks how many records of a node have this to do with private sums.
+func (p *populace) stand(i int, want api.SumsOfRecord, records int) {
+	p.t.Helper()
+	got := 0
+	for _, r := range listed(p.t, p.nodes[i], false) {
+		if r.Sums == want && r.UsedUp == (want == api.SumsOver || want == api.SumsNever) {
+			got++
+		}
+	}
+	if got != records {
+		p.t.Errorf("%d records have private sums %q, want %d", got, want, records)
 	}
 }
 
@@ -486,4 +506,5 @@ func TestDeadSumEndsItsEpoch(t *testing.T) {
 	if s, err = k.next(w); err != nil || s != nil {
 		t.Errorf("after the last epoch comes %+v, %v", s, err)
 	}
+	p.stand(committeeSize, api.SumsNever, 30)
 }

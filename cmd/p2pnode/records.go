@@ -126,8 +126,16 @@ func recordUse(r api.RecordInfo) string {
 		return "held out, never sent"
 	case r.Retired:
 		return "own predictions only, retired"
+	case r.UsedUp && r.Sums == api.SumsOver:
+		return "own predictions only, its private sums are over"
+	case r.UsedUp && r.Sums == api.SumsNever:
+		return "own predictions only, no private sum for it"
 	case r.UsedUp:
 		return "own predictions only, budget used"
+	case r.Sums == api.SumsToCome:
+		return "training, waits for a private sum"
+	case r.Sums == api.SumsPaid, r.Sums == api.SumsOver:
+		return "training, paid for a private sum"
 	}
 	return "training"
 }

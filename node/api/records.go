@@ -18,11 +18,13 @@ type RecordInfo struct {
 	Cohort  privacy.Cohort `json:"cohort"`
 	HeldOut bool           `json:"held_out"` // measures the personal model, never takes part in a release
 	Deleted bool           `json:"deleted"`  // its slot stays until the cohort's budget is used
-	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases
+	UsedUp  bool           `json:"used_up"`  // its cohort takes part in no more releases or private sums
 	Retired bool           `json:"retired"`  // by a restore, which is one reason
 	// Refused: an earlier version stored it and the task does not admit it. Its slot is
 	// empty, and the personal model does not know of it.
 	Refused bool `json:"refused"`
+	// Sums is what its cohort has to do with the task's private sums; "": the task has none.
+	Sums SumsOfRecord `json:"sums,omitempty"`
 	// ID is the owner's key of the record, if it was stored with one and content was asked for.
 	ID string `json:"id,omitempty"`
 
@@ -33,6 +35,17 @@ type RecordInfo struct {
 	Class    string       `json:"class,omitempty"`    // its name, if the task names classes
 	Features []Coordinate `json:"features,omitempty"` // those that are not 0
 }
+
+// SumsOfRecord is what a record has to do with the private sums of a task.
+type SumsOfRecord string
+
+// What a record has to do with private sums. It pays for those of one epoch.
+const (
+	SumsToCome SumsOfRecord = "to come" // it has paid for none yet
+	SumsPaid   SumsOfRecord = "paid"    // for those of an epoch that goes on
+	SumsOver   SumsOfRecord = "over"    // it paid for those of an epoch that is over
+	SumsNever  SumsOfRecord = "never"   // it has paid for none, and there is none that it can pay for
+)
 
 // ColumnTally counts the cells of a column that were not taken as they are.
 type ColumnTally = learner.ColumnTally
