@@ -48,7 +48,7 @@ const (
 func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	c := n.files.Config
 	d := api.Diagnosis{
-		Verdict: reach.Unknown, PortMap: c.UPnP, MDNS: c.MDNS, DHT: c.DHT,
+		Verdict: reach.Unknown, Paused: n.Paused(), PortMap: c.UPnP, MDNS: c.MDNS, DHT: c.DHT,
 		Private: n.private.Key != nil || n.private.Book != nil,
 		Reach:   reach.Report{Addresses: []reach.Address{}, Links: []reach.Link{}},
 	}
@@ -283,7 +283,10 @@ func judge(d *api.Diagnosis, c datadir.Config, barred error) {
 	if len(d.Bootstrap)+len(d.Reach.Links) == 0 && !d.MDNS {
 		add("it knows nobody to start from: unless the others start from this node, add the address of one as a peer")
 	}
-	if !d.Running {
+	switch {
+	case len(d.Paused) > 0:
+		add("it is paused, so nobody reaches it: resume it, and ask again, to learn whether others reach it")
+	case !d.Running:
 		add("it is not running: run it, and ask again, to learn whether others reach it")
 	}
 	d.Problems = append(d.Problems, remedies(d)...)

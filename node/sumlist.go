@@ -44,7 +44,7 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 		paid[hex.EncodeToString(c.Sum[:])] = c
 	}
 	desk := n.desk()
-	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, Running: desk != nil, OnlyFetches: true, Committee: k.plan.DescribeCommittee(desk, n.self), List: []api.Sum{}}
+	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, Running: desk != nil, Paused: n.Paused(), OnlyFetches: true, Committee: k.plan.DescribeCommittee(desk, n.self), List: []api.Sum{}}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, w := range k.walks {

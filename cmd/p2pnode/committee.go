@@ -31,7 +31,8 @@ member, what it holds. Works on members and on everybody else; without a daemon
 it says who the members are.
 
 The exit code is 0 if nothing is wrong, 1 if a sum waits for a member, or this
-member is silent because its keys were lost, and 3 if the node is not running.`,
+member is silent because its keys were lost, and 3 if the node is paused or not
+running.`,
 		Example: `  p2pnode committee status
   p2pnode committee status --json`,
 		Args: noArguments,
@@ -40,7 +41,7 @@ member is silent because its keys were lost, and 3 if the node is not running.`,
 			if err != nil {
 				return err
 			}
-			if err := show(cmd, o, known, committeeStatusText); err != nil {
+			if err := show(cmd, o, known, committeeStatusText(dirFlag(o.dir))); err != nil {
 				return err
 			}
 			switch {
@@ -57,7 +58,13 @@ member is silent because its keys were lost, and 3 if the node is not running.`,
 // waits reports whether a sum cannot go on as things are.
 func waits(s api.Sum) bool { return len(s.Missing) > 0 || s.Duty != nil && s.Duty.Silent }
 
-func committeeStatusText(s api.Sums) string {
+// committeeStatusText returns what writes the state of a committee, with commands that name
+// the directory by this flag.
+func committeeStatusText(dir string) func(api.Sums) string {
+	return func(s api.Sums) string { return paragraph("", whoTells(s, dir)) + dutiesText(s) }
+}
+
+func whoTells(s api.Sums, dir string) string {
 	c := s.Committee
 	text := fmt.Sprintf("A committee of %d, of whom %d may work together against the others.", len(c.Members), c.Colluding)
 	if slices.ContainsFunc(c.Members, func(m api.Member) bool { return m.Self }) {
@@ -65,10 +72,17 @@ func committeeStatusText(s api.Sums) string {
 	} else {
 		text += " This node is no member."
 	}
-	if !s.Running {
+	switch {
+	case len(s.Paused) > 0:
+		return text + " It cannot tell who is there: it is " + pauseText(s.Paused) + dir
+	case !s.Running:
 		text += " It is not running, so it cannot tell who is there."
 	}
-	text = paragraph("", text) + membersText(c, nil)
+	return text
+}
+
+func dutiesText(s api.Sums) string {
+	text := membersText(s.Committee, nil)
 	for _, k := range s.List {
 		if k.State != api.SumHere {
 			text += paragraph("", dutyLine(k)+".")

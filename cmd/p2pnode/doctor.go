@@ -27,7 +27,8 @@ Without one it checks what can be checked: the port, the disk, the clock, and
 whether anything answers at the bootstrap addresses.
 
 The exit code is 0 if others reach the node (directly, through a relay, or on the
-local network), 1 if they do not, and 3 if that cannot be told yet.`,
+local network), 1 if they do not, and 3 if that cannot be told yet, as of one that
+is paused or not running.`,
 		Example: `  p2pnode doctor
   p2pnode doctor --json`,
 		Args: noArguments,
@@ -36,7 +37,7 @@ local network), 1 if they do not, and 3 if that cannot be told yet.`,
 			if err != nil {
 				return err
 			}
-			if err := show(cmd, o, d, doctorText); err != nil {
+			if err := show(cmd, o, d, doctorText(dirFlag(o.dir))); err != nil {
 				return err
 			}
 			switch d.Verdict {
@@ -50,9 +51,13 @@ local network), 1 if they do not, and 3 if that cannot be told yet.`,
 	}
 }
 
-func doctorText(d api.Diagnosis) string {
+// doctorText returns what writes a diagnosis, with commands that name the directory by this flag.
+func doctorText(dir string) func(api.Diagnosis) string {
+	return func(d api.Diagnosis) string { return paragraph("", verdictLine(d, dir)) + diagnosisText(d) }
+}
+
+func diagnosisText(d api.Diagnosis) string {
 	var b strings.Builder
-	b.WriteString(paragraph("", verdictLine(d)))
 	if len(d.Reach.Addresses) > 0 {
 		b.WriteString("\n")
 		rows := [][]any{{"ADDRESS", "WHAT IT IS", "WHO CAN CALL IT"}}
@@ -87,8 +92,10 @@ func doctorText(d api.Diagnosis) string {
 	return b.String()
 }
 
-func verdictLine(d api.Diagnosis) string {
+func verdictLine(d api.Diagnosis, dir string) string {
 	switch {
+	case len(d.Paused) > 0:
+		return "PAUSED. Nobody reaches it: it is " + pauseText(d.Paused) + dir
 	case !d.Running:
 		return "NOT RUNNING. Only a running node can tell whether others reach it."
 	case d.Reach.Loopback:

@@ -269,7 +269,7 @@ func TestSumTexts(t *testing.T) {
 		{budgetText(api.Budget{Unbounded: true, Sums: &api.SumsBudget{Committee: four}}), []string{"NO GUARANTEE"}, "committee"},
 		{budgetText(api.Budget{Person: []api.PersonBudget{{}}, Sums: &api.SumsBudget{Only: true}}), []string{"there are no records yet", "all private sums of the task are over"}, "retired"},
 		{
-			committeeStatusText(api.Sums{SumCounts: api.SumCounts{All: 2, Known: 1}, Running: true, Committee: four, List: []api.Sum{here, with(func(s *api.Sum) {
+			committeeStatusText(" --dir d")(api.Sums{SumCounts: api.SumCounts{All: 2, Known: 1}, Running: true, Committee: four, List: []api.Sum{here, with(func(s *api.Sum) {
 				s.State, s.Part, s.Missing, s.Duty = api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Held: 1}
 			})}}),
 			[]string{
@@ -278,8 +278,12 @@ func TestSumTexts(t *testing.T) {
 			}, "not running",
 		},
 		{
-			committeeStatusText(api.Sums{Committee: api.Committee{Members: []api.Member{{Peer: "x"}}}, List: []api.Sum{coming(api.SumClosed, api.PartNone)}}),
+			committeeStatusText(" --dir d")(api.Sums{Committee: api.Committee{Members: []api.Member{{Peer: "x"}}}, List: []api.Sum{coming(api.SumClosed, api.PartNone)}}),
 			[]string{"This node is no member. It is not running", "closed, being added up."}, "contributions",
+		},
+		{
+			committeeStatusText(" --dir d")(api.Sums{Committee: four, Paused: []api.Pause{{Reason: "metered"}}}),
+			[]string{"It cannot tell who is there: it is paused since", "(metered); it takes part again after: p2pnode resume --dir d"}, "running",
 		},
 		{dutyLine(with(func(s *api.Sum) { s.State, s.Duty = api.SumOpen, &api.Duty{Silent: true} })), []string{"SILENT: its keys were lost"}, "here"},
 		{memberKeysText(api.MemberKeys{Peer: "12D3"}), []string{"12D3", "It has no keys for private sums"}, "SUM"},
@@ -293,7 +297,8 @@ func TestSumTexts(t *testing.T) {
 			"epsilon 1, delta 1e-06.", "100 % of that is for private sums, which a committee of 4 adds up", "trust that no 2 of them work together", " d ",
 		}, "is one of them"},
 		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 3, Protected: true, Sums: &newSums{Share: 0.5, Member: true}}.String(), []string{"over at most 3 releases", "50 % of that", "This node is one of them"}, ""},
-		{doctorText(api.Diagnosis{Committee: []api.MemberCheck{{Self: true, Reached: true}, {Reached: true}, {}}}), []string{"committee 2 of 3 members reached"}, ""},
+		{doctorText(" --dir d")(api.Diagnosis{Committee: []api.MemberCheck{{Self: true, Reached: true}, {Reached: true}, {}}}), []string{"committee 2 of 3 members reached"}, ""},
+		{doctorText(" --dir d")(api.Diagnosis{Paused: []api.Pause{{}}}), []string{"PAUSED. Nobody reaches it: it is paused since", "p2pnode resume --dir d"}, "RUNNING"},
 		{sumFileText(api.SumFile{Sum: here}), []string{"Sound: f.sum is the result of the sum abababab", "signed by 12D3KooWmember3", "who is in it was not checked"}, "identity is not"},
 		{sumFileText(api.SumFile{Sum: here, ListChecked: true}), []string{"list by 12D3KooWmember2", "identity is in it"}, "not checked"},
 		{sumFileText(api.SumFile{Sum: with(func(s *api.Sum) { s.Part = api.PartNone }), ListChecked: true}), []string{"identity is not in it"}, "not checked"},

@@ -148,6 +148,7 @@ type Membership struct {
 type Diagnosis struct {
 	Verdict   reach.Verdict    `json:"verdict"`
 	Running   bool             `json:"running"`
+	Paused    []Pause          `json:"paused"` // as in [Status]
 	Reach     reach.Report     `json:"reach"`
 	Bootstrap []BootstrapCheck `json:"bootstrap"`
 	Committee []MemberCheck    `json:"committee"` // of private sums; empty: the task has none, or the node is not running

@@ -17,6 +17,7 @@ type SumCounts struct {
 type Sums struct {
 	SumCounts
 	Running   bool      `json:"running"` // the node, so that it can tell who is there
+	Paused    []Pause   `json:"paused"`  // as in [Status]
 	Committee Committee `json:"committee"`
 	// OnlyFetches says that each of the task's sums costs more than a whole budget of
 	// this node: it contributes to none, and has their results.
