@@ -17,10 +17,14 @@ import (
 //
 // If the node is not running, nobody is told.
 func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {
+	known, err := n.describeSums(true)
+	if err != nil {
+		return api.Farewell{}, err
+	}
 	s := n.current()
 	if s == nil {
 		edges, err := n.store.Edges()
-		return api.Farewell{Neighbours: len(edges)}, err
+		return api.Farewell{Neighbours: len(edges), SumsWait: known.Await()}, err
 	}
 	s.hood.depart()
 	select {
@@ -28,7 +32,7 @@ func (n *Node) Leave(ctx context.Context) (api.Farewell, error) {
 	case <-s.ended:
 	case <-ctx.Done():
 	}
-	f := api.Farewell{Running: true}
+	f := api.Farewell{Running: true, SumsWait: known.Await()}
 	s.hood.look(func(m *peering.Neighbourhood) {
 		d := m.Departure()
 		f.Neighbours, f.Told = d.Neighbours, d.Told

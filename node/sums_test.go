@@ -502,6 +502,11 @@ func TestDeadSumEndsItsEpoch(t *testing.T) {
 	if err != nil || got.All != 6 || got.Known != 0 || len(got.List) != 2 || got.List[0].State != api.SumDead || got.List[1].State != api.SumWaiting {
 		t.Errorf("%+v, %v", got, err)
 	}
+	for i, n := range p.nodes {
+		if f, err := n.Leave(t.Context()); err != nil || f.SumsWait != (i < committeeSize) {
+			t.Errorf("node %d leaves: %+v, %v", i, f, err)
+		}
+	}
 	require.NoError(t, k.take(w, s, &summing.Outcome{}))
 	if s, err = k.next(w); err != nil || s != nil {
 		t.Errorf("after the last epoch comes %+v, %v", s, err)

@@ -13,6 +13,9 @@ import (
 // exitMissing is an exit code of committee status, beside exitUnknown.
 const exitMissing = exitCode(1)
 
+// memberAway is what others notice of a member that is away, and the beginning of a sentence.
+const memberAway = "It is a member of the committee, so no private sum opens for anybody while it is away"
+
 func committeeCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "committee",

@@ -93,8 +93,15 @@ func eraseQuestion(dir string, s api.Status, opening error) string {
 	case s.Neighbours > 0:
 		what += " No daemon is running to tell the neighbours, so they notice within an hour. To tell them, start the daemon first."
 	}
+	if s.Sums.Await() {
+		what += " " + memberErased
+	}
 	return paragraph("", what) + paragraph("", eraseMeans)
 }
+
+// memberErased is what others lose with a member of a committee.
+const memberErased = "It is a member of the committee: without its identity no private sum of the task opens for anybody any more, so keep a copy of identity.key " +
+	"and begin with it elsewhere, or agree with the others on a new committee, which is a new task."
 
 // erased says what erase did.
 type erased struct {
@@ -114,6 +121,9 @@ func (e erased) String() string {
 	text := paragraph("", fmt.Sprintf("Erased %s.%s", e.Dir, heard))
 	if len(e.Other) > 0 {
 		text += paragraph("", "The directory stays, because it holds files that are not the node's: "+strings.Join(e.Other, ", ")+".")
+	}
+	if e.Farewell.SumsWait {
+		text += paragraph("", memberErased)
 	}
 	return text + paragraph("", eraseMeans)
 }

@@ -26,10 +26,14 @@ new neighbours. What was sent stays public.`,
 }
 
 func farewellText(f api.Farewell) string {
-	if !f.Running {
-		return paragraph("", "No daemon is running."+untold(f.Neighbours))
+	text := paragraph("", "No daemon is running."+untold(f.Neighbours))
+	if f.Running {
+		text = paragraph("", "Left, and the daemon stops."+told(f))
 	}
-	return paragraph("", "Left, and the daemon stops."+told(f))
+	if f.SumsWait {
+		text += paragraph("", memberAway+": run it again soon, and tell the others when.")
+	}
+	return text
 }
 
 // told says how many neighbours heard of it.

@@ -13,7 +13,8 @@ import (
 
 // paused is the state after a pause or a resume.
 type paused struct {
-	Paused []api.Pause `json:"paused"`
+	Paused   []api.Pause `json:"paused"`
+	SumsWait bool        `json:"sums_wait"` // for the node while it is paused
 }
 
 func pauseCommand(o *options) *cobra.Command {
@@ -67,7 +68,7 @@ only that one is taken back, and others go on to pause the node.`,
 
 func pausedNow(owner api.Owner, ctx context.Context) (paused, error) {
 	s, err := owner.Progress(ctx)
-	return paused{s.Paused}, err
+	return paused{s.Paused, len(s.Paused) > 0 && s.Sums.Await()}, err
 }
 
 // String says whether the node is paused.
@@ -75,7 +76,11 @@ func (p paused) String() string {
 	if len(p.Paused) == 0 {
 		return "Not paused: the node takes part in the network while its daemon runs.\n"
 	}
-	return "The node is " + pauseText(p.Paused) + ".\n"
+	text := "The node is " + pauseText(p.Paused) + ".\n"
+	if p.SumsWait {
+		text += paragraph("", memberAway+": resume it soon, and tell the others until when it is paused.")
+	}
+	return text
 }
 
 // pauseText says since when and why a node is paused, and what ends that. It ends in a command.

@@ -137,6 +137,7 @@ func TestTexts(t *testing.T) {
 		},
 		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
 		{farewellText(api.Farewell{}), []string{"No daemon is running."}, "told"},
+		{farewellText(api.Farewell{Running: true, SumsWait: true}), []string{"the daemon stops", "It is a member of the committee, so no private sum opens for anybody while it is away: run it again soon"}, "identity"},
 		{farewellText(api.Farewell{Neighbours: 2}), []string{"Its 2 neighbours were not told, and notice within an hour."}, "stops"},
 		{farewellText(api.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
 		{
@@ -144,6 +145,10 @@ func TestTexts(t *testing.T) {
 			[]string{"Erased d. Its 1 neighbour was not told", "files that are not the node's: a, b.", "get a second budget"}, "of 1",
 		},
 		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (another p2pnode uses this directory)"}, "0 records"},
+		{erased{Dir: "d", Farewell: api.Farewell{SumsWait: true}}.String(), []string{"without its identity no private sum of the task opens for anybody any more"}, "soon"},
+		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumOpen)}, nil), []string{"It is a member of the committee: without its identity no private sum", "keep a copy of identity.key"}, "soon"},
+		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumHere)}, nil), []string{"There is no way back."}, "committee"},
+		{paused{Paused: []api.Pause{{}}, SumsWait: true}.String(), []string{"The node is paused", "It is a member of the committee", "resume it soon"}, "identity"},
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
 		{statusText("")(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText("")(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
@@ -244,6 +249,11 @@ func TestTexts(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// awaiting is what a member of a committee knows whose last sum is in this state.
+func awaiting(s api.SumState) *api.Sums {
+	return &api.Sums{Committee: api.Committee{Members: []api.Member{{Self: true}}}, List: []api.Sum{{State: s}}}
 }
 
 // listText is what a list of records says without their content.

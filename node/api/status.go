@@ -149,6 +149,7 @@ type Farewell struct {
 	Running    bool `json:"running"`    // the node took part in the network
 	Neighbours int  `json:"neighbours"` // that it had
 	Told       int  `json:"told"`       // of them; the others notice within an hour
+	SumsWait   bool `json:"sums_wait"`  // for the node, as [Sums.Await] says
 }
 
 // Pause is a reason for which a node is paused.

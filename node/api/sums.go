@@ -1,6 +1,9 @@
 package api
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // ErrNoSums follows the name of a task that asks for no private sums.
 var ErrNoSums = errors.New("has no private sums")
@@ -26,6 +29,13 @@ type Sums struct {
 	// recipe the one to come. In a [Status] it has of each recipe only the last and
 	// the one to come.
 	List []Sum `json:"sums"`
+}
+
+// Await reports whether sums wait for this node while it is away: it is a member of the
+// committee, and a sum is to come. s may be nil.
+func (s *Sums) Await() bool {
+	return s != nil && slices.ContainsFunc(s.Committee.Members, func(m Member) bool { return m.Self }) &&
+		slices.ContainsFunc(s.List, func(k Sum) bool { return k.State != SumHere && k.State != SumDead })
 }
 
 // Committee is who adds up, and who is believed: fewer than Colluding+1 of them are to

@@ -11,7 +11,7 @@ import { activity } from './activity.js';
 import { records } from './records.js';
 import { sums } from './sums.js';
 import { keep } from './keep.js';
-import { plural } from './words.js';
+import { plural, sumsWait } from './words.js';
 
 const views = { overview, privacy, neighbours, activity, data: records, sums, keep };
 const at = (id) => document.getElementById(id);
@@ -89,7 +89,7 @@ function* troubles() {
   if (s.privacy.unbounded) yield ['Nothing is guaranteed.', 'Models were or will be sent without noise. The page Privacy says more.'];
   if (paused()) {
     const reasons = s.paused.map((p) => p.reason).filter(Boolean);
-    yield ['The node is paused.', `It keeps your records and answers you, and sends and receives nothing until you resume it.${reasons.length > 0 ? ` Why: ${reasons.join(', ')}.` : ''}`];
+    yield ['The node is paused.', `It keeps your records and answers you, and sends and receives nothing until you resume it.${sumsWait(s.sums) ? ' It is a member of the committee, so no private sum opens for anybody meanwhile.' : ''}${reasons.length > 0 ? ` Why: ${reasons.join(', ')}.` : ''}`];
   }
   if (s.set_aside > 0) yield [`${plural(s.set_aside, 'record')} of the first release cannot be used.`, 'Delete them and import them again; p2pnode data list says which.'];
 }

@@ -1,6 +1,7 @@
 // Backup and erase.
 import { download, post } from './api.js';
 import { card, code, facts, h, replace } from './dom.js';
+import { sumsWait } from './words.js';
 
 export function keep(data) {
   const { status } = data;
@@ -56,6 +57,8 @@ function erase(data) {
   };
   section.append(h('h2', { id: 'erase-title' }, 'Erase this node'),
     h('p', {}, 'Everything goes: records, models, the ledger, the identity. The daemon tells the neighbours and stops. There is no way back, and what was sent is not called back.'),
+    sumsWait(status.sums) ? h('p', {}, 'It is a member of the committee: without its identity no private sum of the task opens for anybody any more. Keep a copy of ', code('identity.key'),
+      ' and begin with it elsewhere, or agree with the others on a new committee, which is a new task.') : null,
     h('form', { onsubmit: submit },
       h('label', { for: 'erase-id' }, 'To confirm, type the peer ID of this node'),
       h('p', { id: 'erase-hint', class: 'quiet' }, 'It stands above.'),

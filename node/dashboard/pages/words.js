@@ -44,6 +44,9 @@ export function bytes(n) {
   return `${k === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)}\u00a0${units[k]}`;
 }
 
+// sumsWait reports whether private sums wait for this node, a member of the committee, while it is away.
+export const sumsWait = (sums) => sums?.committee.members.some((m) => m.self) && sums.sums.some((k) => k.state !== 'here' && k.state !== 'dead');
+
 // lasting says how long it is since a moment.
 export function lasting(moment) {
   const seconds = Math.max(0, (Date.now() - moment) / 1000);
