@@ -122,7 +122,7 @@ func (n *Node) describeSession(s *api.Status) error {
 	}
 	s.Running = true
 	s.Addrs, s.Unopened = netedge.FullAddrs(n.session.host), n.session.unopened
-	s.Connections = len(n.session.host.Network().Conns())
+	s.Connected, s.Connections = len(n.session.host.Network().Peers()), len(n.session.host.Network().Conns())
 	list := n.session.hood.neighbours()
 	if !n.files.Task.Silent() {
 		s.Waits = n.session.hood.waits(list)

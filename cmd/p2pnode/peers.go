@@ -47,7 +47,11 @@ when, for how long still, and what it was counted for.`,
 					return peerList{}, err
 				}
 				others, err := owner.Acquaintances(ctx)
-				return peerList{neighbours, others}, err
+				if err != nil {
+					return peerList{}, err
+				}
+				s, err := owner.Progress(ctx)
+				return peerList{neighbours, others, s.Privacy.SumsOnly}, err
 			}, func(l peerList) string { return l.text(all, time.Now()) })
 		},
 	}
@@ -61,6 +65,7 @@ when, for how long still, and what it was counted for.`,
 type peerList struct {
 	Neighbours []api.Peer         `json:"neighbours"`
 	Others     []api.Acquaintance `json:"others"`
+	SumsOnly   bool               `json:"sums_only"` // nobody sends models, so there are no neighbours
 }
 
 // fewMet is how many of the peers that the node has only met are shown without --all.
@@ -68,6 +73,9 @@ const fewMet = 5
 
 func (l peerList) text(all bool, now time.Time) string {
 	out := peersText(l.Neighbours)
+	if l.SumsOnly {
+		out = "Nobody sends models here, so there are no neighbours: private sums bring what is learned.\n"
+	}
 	rows := [][]any{{"OTHER PEER", "FROM", "CONNECTED", "LAST SEEN"}}
 	var why strings.Builder
 	met, hidden := 0, 0

@@ -68,7 +68,11 @@ func statusRows(s api.Status, dir string) [][]any {
 		rows = append(rows, []any{"", line})
 	}
 	rows = append(rows, sumRows(s.Sums, dir)...)
-	rows = append(rows, []any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)})
+	if s.Privacy.SumsOnly {
+		rows = append(rows, []any{"peers", fmt.Sprintf("%d connected; nobody sends models here, so there are no neighbours", s.Connected)})
+	} else {
+		rows = append(rows, []any{"neighbours", fmt.Sprintf("%d; %d listening now, %d heard; other candidates: %d", s.Neighbours, s.Listening, s.Heard, s.Candidates)})
+	}
 	if s.Waits != "" {
 		rows = append(rows, []any{"", "nothing is released: " + s.Waits})
 	}
@@ -82,7 +86,7 @@ func statusRows(s api.Status, dir string) [][]any {
 	case s.Done:
 		rows = append(rows, []any{"done", doneLine(s.Privacy)})
 	}
-	rows = append(rows, []any{"traffic", trafficLine(s.Traffic)})
+	rows = append(rows, []any{"traffic", trafficLine(s)})
 	return append(rows, modelRows(s)...)
 }
 
@@ -161,8 +165,11 @@ func roundLine(s api.Status) string {
 	return fmt.Sprintf("%s; %d %s dropped from rounds, %d asymmetric", text, r.Dropped, plural(int(r.Dropped), "edge", "edges"), r.Asymmetric)
 }
 
-func trafficLine(t api.Traffic) string {
-	text := fmt.Sprintf("%d models sent, %d received; ", t.Published, t.Delivered)
+func trafficLine(s api.Status) string {
+	t, text := s.Traffic, ""
+	if !s.Privacy.SumsOnly {
+		text = fmt.Sprintf("%d models sent, %d received; ", t.Published, t.Delivered)
+	}
 	if t.Sent+t.Taken > 0 {
 		text += fmt.Sprintf("%d messages to one peer, %d from one; ", t.Sent, t.Taken)
 	}

@@ -228,15 +228,18 @@ func TestSumTexts(t *testing.T) {
 				Learner: "sums", Sums: &api.Sums{SumCounts: api.SumCounts{Known: 1}, Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
 					s.Epoch, s.State, s.Part, s.Missing, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Silent: true}
 				})}},
-				Privacy: api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 1, SumsShare: 1, SumsOnly: true}, Done: true,
+				Privacy: api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 1, SumsShare: 1, SumsOnly: true}, Done: true, Connected: 5,
 				Personal: &api.Comparison{Measure: "RMSE", Verdict: "better", LogLoss: &api.Three{}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}},
 			}),
 			[]string{
 				"items, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "items, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
 				"1 of 4 members of the committee is missing: 12D3KooWmember4", "the newest records have spent 100 % of their budget, in private sums", "all private sums of the task are over", "it only fetches",
-				"better: private sums change the error by -0.2500", "0.0000 with private sums",
+				"better: private sums change the error by -0.2500", "0.0000 with private sums", "peers 5 connected; nobody sends models here", "traffic 0 B in",
 			}, "releases left",
 		},
+		{peerList{SumsOnly: true}.text(false, time.Now()), []string{"Nobody sends models here, so there are no neighbours"}, "yet"},
+		{managerStatus(api.Status{Records: 9, Connected: 5, Privacy: api.BudgetSummary{SumsOnly: true, Spent: 0.5}}), []string{"9 records, 5 peers connected; 50 % of the privacy budget spent"}, "neighbours"},
+		{managerStatus(api.Status{Done: true, Privacy: api.BudgetSummary{SumsOnly: true}}), []string{"0 peers connected; all private sums of the task are over"}, "budget"},
 		{
 			privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.5, SumsShare: 0.25, Left: 4}),
 			[]string{"50 % of the budget spent, 4 releases left; 25 % of it is for private sums"}, "in private",

@@ -89,11 +89,17 @@ func managerStatus(s api.Status) string {
 	if len(s.Paused) > 0 {
 		return pauseText(s.Paused)
 	}
-	switch {
-	case s.Done && s.Privacy.Waits():
-		return fmt.Sprintf("%d records, %d neighbours; new records wait for %d more", s.Records, s.Neighbours, s.Privacy.Missing)
-	case s.Done:
-		return fmt.Sprintf("%d records, %d neighbours; the privacy budget is used up", s.Records, s.Neighbours)
+	with := fmt.Sprintf("%d records, %d neighbours", s.Records, s.Neighbours)
+	if s.Privacy.SumsOnly {
+		with = fmt.Sprintf("%d records, %d peers connected", s.Records, s.Connected)
 	}
-	return fmt.Sprintf("%d records, %d neighbours; %.0f %% of the privacy budget spent", s.Records, s.Neighbours, 100*s.Privacy.Spent)
+	switch {
+	case s.Done && s.Privacy.SumsOnly:
+		return with + "; " + doneLine(s.Privacy)
+	case s.Done && s.Privacy.Waits():
+		return fmt.Sprintf("%s; new records wait for %d more", with, s.Privacy.Missing)
+	case s.Done:
+		return with + "; the privacy budget is used up"
+	}
+	return fmt.Sprintf("%s; %.0f %% of the privacy budget spent", with, 100*s.Privacy.Spent)
 }

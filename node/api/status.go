@@ -45,6 +45,8 @@ type Status struct {
 	EdgeChanges uint64 `json:"edge_changes"`
 	Heard       int    `json:"heard"`      // neighbours whose model has arrived
 	Candidates  int    `json:"candidates"` // peers it knows that are no neighbours
+	// Connected counts the peers to which there is a connection: neighbours, the committee, anybody.
+	Connected int `json:"connected"`
 	// Connections counts those to anybody: neighbours, servers, who asked something.
 	Connections int `json:"connections"`
 	// Goroutines counts those of the process: many more than an hour ago are a defect.

@@ -12,15 +12,16 @@ const findings = { better: 'it helps', worse: 'it does not help', 'cannot tell':
 
 export function activity({ status, events }) {
   const t = status.traffic;
-  const turned = t.rejected + t.ignored;
+  const turned = t.rejected + t.ignored, only = status.privacy.sums_only;
+  const arrived = only ? `${plural(status.sums.known, 'result')} of private sums` : plural(t.delivered, 'model');
   return [
     h('section', { class: 'verdict' },
       h('h1', {}, h('span', { class: 'question' }, 'What arrived, what was rejected?'), ' ',
-        h('span', { class: 'answer' }, `${plural(t.delivered, 'model')} arrived, ${turned === 0 ? 'none was rejected' : `${count(turned)} rejected`}`)),
-      h('p', {}, 'Everything that arrives is checked before it counts: its form, its sender and its age. Numbers are since the node started.')),
+        h('span', { class: 'answer' }, `${arrived} arrived, ${turned === 0 ? 'none was rejected' : `${count(turned)} rejected`}`)),
+      h('p', {}, 'Everything that arrives is checked before it counts: its form, its sender and its age. Traffic is counted since the node started.')),
     card('Traffic', facts(
-      ['models sent', count(t.published)],
-      ['models arrived', count(t.delivered)],
+      !only && ['models sent', count(t.published)],
+      !only && ['models arrived', count(t.delivered)],
       ['rejected', count(t.rejected), 'malformed'],
       ['ignored', count(t.ignored), 'stale, or from strangers'],
       t.sent_direct + t.received_direct > 0 && ['to one peer', `${count(t.sent_direct)} sent, ${count(t.received_direct)} received`],

@@ -6,6 +6,7 @@ import { clock, lasting, plural, short } from './words.js';
 export function neighbours({ neighbours: n, status }) {
   if (!n) return h('h1', {}, 'Who are my neighbours?');
   const list = n.neighbours || [], refused = n.refused || [];
+  if (status.privacy.sums_only) return [...connected(status), card('Refused', refusedList(refused))];
   const here = list.filter((p) => p.connected).length;
   return [
     h('section', { class: 'verdict' },
@@ -14,6 +15,17 @@ export function neighbours({ neighbours: n, status }) {
       h('p', {}, list.length === 0 ? '' : `${here} of them ${here === 1 ? 'is' : 'are'} connected now. Your node looks for ${n.degree}. The larger the weight, the more a neighbour's model counts in yours.`)),
     list.length + refused.length === 0 ? nobody(status) : h('div', { class: 'pair' }, card('Who learns with me', graph({ neighbours: list, refused }), legend(refused)), card('Weights, and why', weights(list))),
     card('Refused', refusedList(refused)),
+  ];
+}
+
+// connected says who is there where nobody sends models.
+function connected(status) {
+  const none = status.connected === 0;
+  return [
+    h('section', { class: 'verdict' },
+      h('h1', {}, h('span', { class: 'question' }, 'Who is connected?'), ' ', h('span', { class: 'answer' }, none ? 'Nobody yet' : plural(status.connected, 'peer'))),
+      h('p', {}, 'Nobody sends models here, so there are no neighbours: what your node learns from others comes in ', h('a', { href: '#sums' }, 'private sums'), '.')),
+    none ? nobody(status) : null,
   ];
 }
 

@@ -81,6 +81,7 @@ export function meter(part, label = 'spent of the privacy budget') {
 }
 
 function company(s) {
+  if (s.privacy.sums_only) return tile(count(s.connected), 'neighbours', 'Who is connected?', h('p', {}, `${s.connected === 1 ? 'peer' : 'peers'}; nobody sends models here, private sums bring what is learned`));
   const here = s.neighbours === 0 ? 'Nobody has been met yet.' : `${s.listening} listening now, models of ${s.heard} arrived`;
   return tile(count(s.neighbours), 'neighbours', 'Who are my neighbours?', h('p', {}, here), s.waits ? h('p', {}, `Nothing is sent: ${s.waits}`) : null);
 }
