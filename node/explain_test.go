@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"log/slog"
 	"path/filepath"
 	"reflect"
@@ -12,10 +13,16 @@ import (
 
 // A node pays exactly what its task is said to cost.
 func TestExplainedIsWhatNodesDo(t *testing.T) {
-	for _, name := range []string{"movies", "clusters", "../docs/tasks/diffusion.toml", "../docs/tasks/propagation.toml", "../docs/tasks/sums.toml"} {
+	for _, of := range []struct {
+		task    string
+		epsilon float64 // 0: the task's
+		fetches bool
+	}{{task: "movies"}, {task: "clusters"}, {task: "../docs/tasks/diffusion.toml"}, {task: "../docs/tasks/propagation.toml"}, {task: "../docs/tasks/sums.toml"}, {"../docs/tasks/sums.toml", 0.9, true}} {
+		name := of.task
 		task, err := datadir.LoadTask(name)
 		require.NoError(t, err)
 		c := datadir.DefaultConfig(task)
+		c.Epsilon = cmp.Or(of.epsilon, c.Epsilon)
 		e, err := datadir.Explain(task, c, nil)
 		require.NoError(t, err)
 		dir := filepath.Join(t.TempDir(), "node")
@@ -31,7 +38,7 @@ func TestExplainedIsWhatNodesDo(t *testing.T) {
 		if r := e.Releases; r == nil && b.Left != 0 || r != nil && (r.Count != b.Left || r.Share != b.Next) {
 			t.Errorf("%s: explained %+v, the node has %d releases of %v", name, r, b.Left, b.Next)
 		}
-		if (e.Sums == nil) != (b.Sums == nil) || b.Sums != nil && (e.Sums.Share != b.Sums.Share || e.Sums.Recipes[0].Rounds != b.Sums.Recipes[0].Rounds) {
+		if (e.Sums == nil) != (b.Sums == nil) || b.Sums != nil && (e.Sums.Share != b.Sums.Share || e.Sums.Recipes[0].Rounds != b.Sums.Recipes[0].Rounds || e.Sums.OnlyFetches != of.fetches || b.Sums.OnlyFetches != of.fetches) {
 			t.Errorf("%s: explained %+v, the node has %+v", name, e.Sums, b.Sums)
 		}
 	}

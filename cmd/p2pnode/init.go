@@ -70,7 +70,10 @@ what --set says counts more, and flags of their own count most.`,
 			if t.InRounds() && cmd.Flags().Changed("wake") {
 				fmt.Fprintln(cmd.ErrOrStderr(), "--wake has no effect: the task's learner goes in rounds, and rounds.seconds of the task sets their pace.")
 			}
-			report := aboutDirectory(o.dir, made)
+			report, err := aboutDirectory(o.dir, made)
+			if err != nil {
+				return err
+			}
 			if self, err := datadir.PeerOf(o.dir); err == nil && report.Sums != nil {
 				report.Sums.Member = slices.Contains(report.Sums.Committee, self.String())
 			}
@@ -291,17 +294,24 @@ type newDirectory struct {
 
 // aboutDirectory describes a directory that is made, or about to be made. It does not
 // know yet whether the node is a member of its committee.
-func aboutDirectory(dir string, made datadir.New) newDirectory {
+func aboutDirectory(dir string, made datadir.New) (newDirectory, error) {
 	kept, t, conf := made.Config.Guarantee(), made.Task, made.Config
 	d := newDirectory{
 		Dir: dir, Task: t.Name, Network: datadir.NetworkName(t), Columns: t.Columns(),
 		Epsilon: kept.Epsilon, Delta: kept.Delta, Releases: conf.Releases, Protected: conf.Protected(),
 		Pure: conf.Pure(), Obfuscation: t.Obfuscated(), SumsOnly: t.Silent(),
 	}
-	if s := t.Sums; len(s.Recipes) > 0 {
-		d.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding}
+	s := t.Sums
+	if len(s.Recipes) == 0 {
+		return d, nil
 	}
-	return d
+	catalogue, err := datadir.ReadCatalogue(t, made.Catalogue)
+	if err != nil {
+		return d, err
+	}
+	only, err := datadir.OnlyFetches(t, conf, catalogue)
+	d.Sums = &newSums{Share: s.Share(), Committee: s.Committee, Colluding: s.Colluding, OnlyFetches: only}
+	return d, err
 }
 
 // newSums says whom an owner who takes part in private sums must trust.
@@ -310,14 +320,19 @@ type newSums struct {
 	Committee []string `json:"committee"`
 	Colluding int      `json:"colluding"`
 	Member    bool     `json:"member"` // this node is one
+	// OnlyFetches is as in [api.Sums].
+	OnlyFetches bool `json:"only_fetches"`
 }
 
 // String implements [fmt.Stringer].
 func (s newSums) String() string {
-	text := paragraph("", fmt.Sprintf("%s of that is for private sums, which a committee of %d adds up. All who take part trust that no %d of them work together: "+
-		"if they do, they read what this node adds to a sum, exactly. They are:", cost(s.Share), len(s.Committee), s.Colluding+1))
-	for _, m := range s.Committee {
-		text += "  " + m + "\n"
+	text := paragraph("", onlyFetches)
+	if !s.OnlyFetches {
+		text = paragraph("", fmt.Sprintf("%s of that is for private sums, which a committee of %d adds up. All who take part trust that no %d of them work together: "+
+			"if they do, they read what this node adds to a sum, exactly. They are:", cost(s.Share), len(s.Committee), s.Colluding+1))
+		for _, m := range s.Committee {
+			text += "  " + m + "\n"
+		}
 	}
 	if s.Member {
 		text += paragraph("", "This node is one of them. Others must be able to call it, and a sum opens only when all members run. "+

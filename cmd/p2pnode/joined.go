@@ -14,10 +14,14 @@ import (
 
 // describe describes the network, and the node if there is one already.
 func (j *joining) describe(made datadir.New) (joined, error) {
+	about, err := aboutDirectory(j.dir, made)
+	if err != nil {
+		return joined{}, err
+	}
 	d := joined{
 		Members: j.ticket.Members, Invited: j.ticket.Seed != nil, Until: expiry(j.ticket.Expires),
 		Key: j.ticket.KeyPrint, From: ticketAddresses(j.ticket),
-		newDirectory: aboutDirectory(j.dir, made),
+		newDirectory: about,
 	}
 	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
 		return d, nil

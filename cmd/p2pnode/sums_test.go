@@ -299,6 +299,7 @@ func TestSumTexts(t *testing.T) {
 		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 1, Protected: true, SumsOnly: true, Sums: &newSums{Share: 1, Committee: []string{"a", "b", "c", "d"}, Colluding: 1}}.String(), []string{
 			"epsilon 1, delta 1e-06.", "100 % of that is for private sums, which a committee of 4 adds up", "trust that no 2 of them work together", " d ",
 		}, "is one of them"},
+		{newDirectory{Epsilon: 0.5, Protected: true, SumsOnly: true, Sums: &newSums{Share: 1, OnlyFetches: true}}.String(), []string{"epsilon 0.5", "This node only fetches results"}, "100 %"},
 		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 3, Protected: true, Sums: &newSums{Share: 0.5, Member: true}}.String(), []string{"over at most 3 releases", "50 % of that", "This node is one of them"}, ""},
 		{doctorText(" --dir d")(api.Diagnosis{Committee: []api.MemberCheck{{Self: true, Reached: true}, {Reached: true}, {}}}), []string{"committee 2 of 3 members reached"}, ""},
 		{doctorText(" --dir d")(api.Diagnosis{Paused: []api.Pause{{}}}), []string{"PAUSED. Nobody reaches it: it is paused since", "p2pnode resume --dir d"}, "RUNNING"},

@@ -73,6 +73,9 @@ func explainedText(e datadir.Explanation) string {
 	}
 	if e.Sums != nil {
 		t.WriteString(sentToSums(e.Sums))
+		if e.Sums.OnlyFetches {
+			t.WriteString(paragraph("  ", onlyFetches))
+		}
 	}
 	section("WHAT IT COSTS")
 	if e.Unbounded {

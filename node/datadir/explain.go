@@ -66,6 +66,7 @@ type ExplainedSums struct {
 	Contributors int               `json:"contributors"`
 	Records      int               `json:"records"`
 	Recipes      []ExplainedRecipe `json:"recipes"`
+	OnlyFetches  bool              `json:"only_fetches"` // as in [api.Sums]
 }
 
 // ExplainedRecipe is one kind of sum.
@@ -98,8 +99,35 @@ func Explain(t *learner.Task, c Config, catalogue *learner.Catalogue) (Explanati
 	}
 	if len(t.Sums.Recipes) > 0 {
 		e.sums(t, catalogue)
+		var err error
+		if e.Sums.OnlyFetches, err = OnlyFetches(t, c, catalogue); err != nil {
+			return e, err
+		}
 	}
 	return e, nil
+}
+
+// OnlyFetches reports whether each of a task's private sums costs more than a whole budget
+// of a node with this configuration, so that it contributes to none. It reports false where
+// the task has no sums, or where their catalogue is not at hand.
+func OnlyFetches(t *learner.Task, c Config, catalogue *learner.Catalogue) (bool, error) {
+	catalogue = cmp.Or(catalogue, t.Hashed())
+	plan, err := Plan(t, catalogue)
+	if err != nil || !c.Protected() || len(t.Sums.Recipes) == 0 {
+		return false, nil
+	}
+	files := Files{Task: t, Config: c, Catalogue: catalogue}
+	for i := range t.Sums.Recipes {
+		s, err := plan.Sum(i, 1, 1)
+		if err != nil {
+			return false, fmt.Errorf("node: %w", err)
+		}
+		price, err := files.Price(s.Mechanism)
+		if err != nil || price*float64(plan.Recipe(i).Rounds()) <= 1 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (e *Explanation) releases(t *learner.Task, c *Config) error {
