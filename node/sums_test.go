@@ -448,6 +448,13 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 		return list
 	}
 	p.stand(committeeSize, api.SumsToCome, 30)
+	price := n.sums.prices["mean"]
+	n.sums.prices["mean"] = 0.6 // which a budget has once, and not for both rounds
+	if got := payers(1, 1); got != nil {
+		t.Errorf("cohorts %v pay for a round without the budget for the next one", got)
+	}
+	p.stand(committeeSize, api.SumsNever, 30)
+	n.sums.prices["mean"] = price
 	if got := payers(1, 2); got != nil {
 		t.Errorf("without the first round, cohorts %v pay for the second", got)
 	}
