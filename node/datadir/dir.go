@@ -228,8 +228,12 @@ func ReadTask(dir string) (*learner.Task, error) {
 		return nil, unread("task", err, "put it back from a copy, or from another node of the network: the file is the same everywhere")
 	}
 	t, err := parseWhole(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, TaskFile), err)
+	if err == nil {
+		return t, nil
 	}
-	return t, nil
+	if _, short := ParseTask(text); short == nil {
+		return nil, fmt.Errorf("node: %s leaves out keys, as a task for p2pnode init may, and a node's own has them all: put that back from a copy, or from another node of the network. "+
+			"Another task is another network, and needs a directory of its own", filepath.Join(dir, TaskFile))
+	}
+	return nil, fmt.Errorf("%s: %w", filepath.Join(dir, TaskFile), err)
 }

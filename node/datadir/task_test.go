@@ -312,3 +312,22 @@ func FuzzParseTask(f *testing.F) {
 		}
 	})
 }
+
+// A task as init takes it, in the place of a node's own, is named as that.
+func TestTaskForInitInADirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "node")
+	task := lineTask()
+	if err := Init(dir, task, DefaultConfig(task)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "tasks", "sums.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, TaskFile), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "Another task is another network") || strings.Contains(err.Error(), "task key") {
+		t.Errorf("a task for init in a directory: %v", err)
+	}
+}
