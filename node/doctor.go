@@ -261,7 +261,7 @@ func (n *Node) diskProblem(free int64) []string {
 	case err != nil:
 		return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
 	case free >= 0 && free < lowDisk:
-		return []string{fmt.Sprintf("the disk is nearly full, %.1f MB are free: below %d MB no more records are stored, and the node stops when nothing can be written; free some", float64(free)/(1<<20), reserve>>20)}
+		return []string{fmt.Sprintf("the disk is nearly full, %s are free: below %d MB no more records are stored, and the node stops when nothing can be written; free some", megabytes(free), reserve>>20)}
 	}
 	return nil
 }

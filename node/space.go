@@ -47,9 +47,17 @@ func (n *Node) roomForCopy() error {
 		return fmt.Errorf("node: %w", err)
 	}
 	if free := durable.Free(n.dir); free >= 0 && free < info.Size()+reserve {
-		return api.Advise(fmt.Errorf("%w for a copy of the database: it takes %.1f MB beside the %d MB that stay free for what the node pays and publishes, and %.1f MB of the disk are free (%w)",
-			api.ErrFull, float64(info.Size())/(1<<20), reserve>>20, float64(free)/(1<<20), syscall.ENOSPC),
+		return api.Advise(fmt.Errorf("%w for a copy of the database: it takes %s beside the %d MB that stay free for what the node pays and publishes, and %s of the disk are free (%w)",
+			api.ErrFull, megabytes(info.Size()), reserve>>20, megabytes(free), syscall.ENOSPC),
 			"free some, or stop the node and copy the file "+datadir.StoreFile)
 	}
 	return nil
+}
+
+// megabytes writes a number of bytes, one below a megabyte in kilobytes.
+func megabytes(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d kB", n>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }

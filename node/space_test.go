@@ -37,3 +37,11 @@ func TestMaxMegabytes(t *testing.T) {
 	require.NoError(t, n.store.Compact())
 	require.NoError(t, more())
 }
+
+func TestMegabytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 kB", 49_152: "48 kB", 1<<20 - 1: "1023 kB", 3 << 19: "1.5 MB"} {
+		if got := megabytes(n); got != want {
+			t.Errorf("megabytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
