@@ -114,11 +114,17 @@ func (d *doubter) sums() {
 	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others are left out", s.Records, e.Records)
 }
 
-// noise compares the noise of all releases with the most that all records can move the
-// model.
+// noise compares the noise of all releases, and that of private sums, with the most that
+// all records can move the model or the sum.
 func (d *doubter) noise() {
+	e := d.expected.known()
+	for _, r := range d.Sums.Recipes {
+		if share, err := d.summedShare(r, e); err == nil { // otherwise it needs a catalogue
+			d.doubt(share <= 1, "sums.recipes", "add up in %q what %d nodes with %v records each can say, which drowns in at least %.2g times as much noise. "+
+				"It takes more records, more nodes or fewer columns", r.Kind, e.Nodes, e.Records, share)
+		}
+	}
 	if share, err := d.noiseShare(d.expected); err == nil {
-		e := d.expected.known()
 		d.doubt(share <= 1, "release.epsilon", "is %v: what %d nodes with %v records each can say at most drowns in %.2g times as much noise. "+
 			"It takes more records, more nodes, fewer columns, or a private sum", d.Release.Epsilon, e.Nodes, e.Records, share)
 	}
@@ -153,4 +159,22 @@ func (t *Task) meanNoise(e Expected) (float64, error) {
 		return 0, fmt.Errorf("learner: the budget buys no releases")
 	}
 	return m.NoiseStd() / e.Records * math.Sqrt(float64(t.Release.Releases*t.Dimension())/float64(e.Nodes)), nil
+}
+
+// summedShare is noiseShare for a private sum: the length of the noise in the sum, as if
+// one round had the recipe's whole budget, divided by the longest sum that the records can
+// make. t of the S members of the committee might have added no noise of theirs, so there
+// is sqrt(S/(S-t)) times what is needed.
+func (t *Task) summedShare(r Recipe, e Expected) (float64, error) {
+	s, err := t.Summing(r, nil)
+	if err != nil {
+		return 0, err
+	}
+	scale, err := s.Scale()
+	if err != nil {
+		return 0, err
+	}
+	members := float64(len(t.Sums.Committee))
+	noise := scale * math.Sqrt(members/(members-float64(t.Sums.Colluding))*float64(s.Dimension())/float64(s.Rounds()))
+	return noise / (float64(e.Nodes) * e.Records * s.Distance() / 2), nil
 }

@@ -34,6 +34,7 @@ func TestDoubts(t *testing.T) {
 		"cohort_size":          {func(t *Task) { t.CohortSize = 50 }, usual},
 		"release.wake_seconds": {func(t *Task) { t.Release.WakeSeconds = 0.1 }, usual},
 		"sums.recipes":         {func(t *Task) { summedBy(t, 4); t.Sums.Recipes[0].Share = 0.5 }, usual},
+		"sums.recipes ":        {func(t *Task) { summedBy(t, 4) }, Expected{3, 8}},
 		"sums.colluding":       {func(t *Task) { summedBy(t, 7); t.Sums.Colluding = 1 }, usual},
 		"sums.contributors":    {func(t *Task) { summedBy(t, 4) }, Expected{Nodes: 1e6}},
 		"sums.records":         {func(t *Task) { summedBy(t, 4) }, Expected{Records: 1e5}},

@@ -2,11 +2,13 @@ package learner
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"p2pnode/learner/population"
+	"p2pnode/privacy"
 )
 
 // Recipe says what a private sum adds up. A task has it in the table "sums".
@@ -179,6 +181,21 @@ func (s *Summing) added(train []Record, add func(sum []float64, r *Record)) []fl
 // Distance bounds how far, in l2 norm, replacing one record moves what a device adds,
 // given the public values. It is for [privacy.Mechanism.Bounded].
 func (s *Summing) Distance() float64 { return s.distance() * (1 + sumRounding) }
+
+// Scale is the scale of the noise that hides one record in each sum of the recipe. It
+// starts from the noise for the task's whole budget. The shares of the recipes, and the
+// rounds of a recipe, divide the budget in squares of the noise.
+func (s *Summing) Scale() (float64, error) {
+	policy, err := privacy.Design{
+		Budget:    privacy.Budget{Epsilon: s.task.Release.Epsilon, Delta: s.task.Release.Delta},
+		Dimension: s.Dimension(), Releases: s.Rounds(), Carried: privacy.CarriedSensitivity{Step: s.Distance()},
+	}.Policy()
+	if err != nil {
+		return 0, err
+	}
+	m, _ := policy.Next(0)
+	return m.Scale() / math.Sqrt(s.recipe.Share), nil
+}
 
 const (
 	// maxSumRecords is how many of a device's records a sum takes: the first ones.

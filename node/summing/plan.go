@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/learner"
-	"p2pnode/privacy"
 	"p2pnode/sums"
 )
 
@@ -82,18 +80,13 @@ func identityOf(text string) (peer.ID, sums.Identity, error) {
 	return id, sums.Identity(raw), nil
 }
 
-// newRecipe works out the noise. It starts from the noise for the task's whole budget.
-// The shares of the recipes, and the rounds of a recipe, divide the budget in squares of
-// the noise.
+// newRecipe works out the noise.
 func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) (recipe, error) {
 	s, err := t.Summing(r, catalogue)
 	if err != nil {
 		return recipe{}, err
 	}
-	policy, err := privacy.Design{
-		Budget:    privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta},
-		Dimension: s.Dimension(), Releases: s.Rounds(), Carried: privacy.CarriedSensitivity{Step: s.Distance()},
-	}.Policy()
+	scale, err := s.Scale()
 	if err != nil {
 		return recipe{}, err
 	}
@@ -101,8 +94,7 @@ func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) 
 	if err != nil {
 		return recipe{}, err
 	}
-	m, _ := policy.Next(0)
-	return recipe{s, string(text), m.Scale() / math.Sqrt(r.Share) * (1 + roundingMargin)}, nil
+	return recipe{s, string(text), scale * (1 + roundingMargin)}, nil
 }
 
 // Recipes returns how many recipes there are; 0: the task has no sums.
