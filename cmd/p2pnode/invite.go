@@ -160,6 +160,9 @@ func (f *inviteFlags) addresses(cmd *cobra.Command, o *options, t *ticket.Ticket
 	if s.Privacy.Stranded {
 		return false, fmt.Errorf("the node of %s was restored and takes part no more: invite newcomers from another node of the network", o.dir)
 	}
+	if len(s.Paused) > 0 {
+		return false, fmt.Errorf("the node of %s is paused, and it knows no other node that a newcomer could start from; resume it with: p2pnode resume%s, and ask again", o.dir, dirFlag(o.dir))
+	}
 	return false, fmt.Errorf("the daemon of %s is not running, and it knows no other node that a newcomer could start from; start it with: p2pnode run%s, and ask again", o.dir, dirFlag(o.dir))
 }
 
@@ -261,7 +264,7 @@ func (made invitation) show(cmd *cobra.Command, o *options, qr bool) error {
 func (made invitation) String() string {
 	text := paragraph("", made.holds()) + paragraph("", made.leads())
 	if !made.Running {
-		text += paragraph("", "The daemon of this node is not running: nobody reaches it until it runs.")
+		text += paragraph("", "This node takes no part in the network now: nobody reaches it until its daemon runs and is not paused.")
 	}
 	if made.Secret {
 		return text + "On the other machine:  p2pnode join - --yes <FILE   (other users there can see a ticket on the command line)\n"

@@ -45,7 +45,7 @@ func additionText(a api.Addition) string {
 	case a.Running:
 		return fmt.Sprintf("Added %s. It cannot be reached now:\n%sThe node goes on trying.\n", a.ID, paragraph("  ", api.Plain(a.Reason)+"."))
 	}
-	return fmt.Sprintf("Added %s. The daemon is not running; it connects when it starts.\n", a.ID)
+	return fmt.Sprintf("Added %s. The node takes no part in the network now; it connects when it does.\n", a.ID)
 }
 
 func removePeerCommand(o *options) *cobra.Command {
