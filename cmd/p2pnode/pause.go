@@ -36,7 +36,7 @@ reason is left.`,
 					return paused{}, err
 				}
 				return pausedNow(owner, ctx)
-			}, paused.String)
+			}, pausedText(dirFlag(o.dir)))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, in a few words")
@@ -59,7 +59,7 @@ only that one is taken back, and others go on to pause the node.`,
 					return paused{}, err
 				}
 				return pausedNow(owner, ctx)
-			}, paused.String)
+			}, pausedText(dirFlag(o.dir)))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the one reason to take back")
@@ -71,16 +71,19 @@ func pausedNow(owner api.Owner, ctx context.Context) (paused, error) {
 	return paused{s.Paused, len(s.Paused) > 0 && s.Sums.Await()}, err
 }
 
-// String says whether the node is paused.
-func (p paused) String() string {
-	if len(p.Paused) == 0 {
-		return "Not paused: the node takes part in the network while its daemon runs.\n"
+// pausedText returns what says whether a node is paused, with commands that name the directory
+// by this flag.
+func pausedText(dir string) func(paused) string {
+	return func(p paused) string {
+		if len(p.Paused) == 0 {
+			return "Not paused: the node takes part in the network while its daemon runs.\n"
+		}
+		text := "The node is " + pauseText(p.Paused) + dir + "\n"
+		if p.SumsWait {
+			text += paragraph("", memberAway+": resume it soon, and tell the others until when it is paused.")
+		}
+		return text
 	}
-	text := "The node is " + pauseText(p.Paused) + ".\n"
-	if p.SumsWait {
-		text += paragraph("", memberAway+": resume it soon, and tell the others until when it is paused.")
-	}
-	return text
 }
 
 // pauseText says since when and why a node is paused, and what ends that. It ends in a command.

@@ -148,7 +148,7 @@ func TestTexts(t *testing.T) {
 		{erased{Dir: "d", Farewell: api.Farewell{SumsWait: true}}.String(), []string{"without its identity no private sum of the task opens for anybody any more"}, "soon"},
 		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumOpen)}, nil), []string{"It is a member of the committee: without its identity no private sum", "keep a copy of identity.key"}, "soon"},
 		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumHere)}, nil), []string{"There is no way back."}, "committee"},
-		{paused{Paused: []api.Pause{{}}, SumsWait: true}.String(), []string{"The node is paused", "It is a member of the committee", "resume it soon"}, "identity"},
+		{pausedText(" --dir n")(paused{Paused: []api.Pause{{}}, SumsWait: true}), []string{"The node is paused", "p2pnode resume --dir n\n", "It is a member of the committee", "resume it soon"}, "identity"},
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
 		{statusText("")(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText("")(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
