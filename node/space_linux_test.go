@@ -72,7 +72,7 @@ func TestLabFullDisk(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, api.ErrFull)
 		}
 	}
-	if err := n.Backup(t.Context(), io.Discard); !errors.Is(err, api.ErrFull) || !strings.Contains(err.Error(), "there is no room for a copy of the database: it takes 0.") {
+	if err := n.Backup(t.Context(), io.Discard); !errors.Is(err, api.ErrFull) || !strings.Contains(err.Error(), "there is no room for a copy of the database: it takes ") || !strings.Contains(err.Error(), " kB beside the 32 MB") {
 		t.Errorf("a copy: %v", err)
 	}
 	payAndCommit(t, n, 1, 0.5)
