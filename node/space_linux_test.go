@@ -112,6 +112,7 @@ func TestLabFullDisk(t *testing.T) {
 // On a full disk a write that fails ends the run, whoever wrote, and the owner is told the
 // truth about what is stored. Which write fails depends on the room inside the file.
 func TestLabFullDiskEndsTheRun(t *testing.T) {
+	disk := smallDisk(t, "64")
 	for name, do := range map[string]func(*Node) error{
 		"deletions": func(n *Node) (err error) {
 			for q := uint64(1); err == nil; q++ {
@@ -122,8 +123,7 @@ func TestLabFullDiskEndsTheRun(t *testing.T) {
 		"a pause": func(n *Node) error { return n.Pause(t.Context(), "") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			disk := smallDisk(t, "64")
-			dir := filepath.Join(disk, "node")
+			dir := filepath.Join(disk, name)
 			task := lineTask()
 			c := datadir.DefaultConfig(task)
 			c.Listen, c.MDNS = []string{"/ip4/127.0.0.1/tcp/0"}, false
