@@ -95,7 +95,7 @@ func (f *fitter) newton(theta, weight, centre []float64) {
 		copy(direction, f.gradient)
 		f.factor.solve(direction)
 		decrement := floats.Dot(direction, f.gradient)
-		if decrement <= 1e-9*(first+value) {
+		if decrement <= 1e-9*(min(1, first)+value) {
 			// Newton's method squares the error, so this step is the last one, and it
 			// is too small for the objective to show that it helps.
 			floats.Sub(theta, direction)

@@ -71,7 +71,7 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 	if !more {
 		return
 	}
-	if span == nil && s.noise != nil && t.Dimension() <= exactParameters {
+	if span == nil && s.noise != nil && t.featureCount() > 0 && t.Dimension() <= exactParameters {
 		span = t.wholeSpan(s.spreads)
 	}
 	if span != nil {

@@ -40,7 +40,7 @@ func (f *leanFitter) minimise(theta, weight, centre []float64, seen func()) bool
 		decrement := floats.Dot(direction, gradient)
 		next := lineSearch(f, theta, direction, weight, centre, value)
 		seen()
-		if decrement <= leanDecrement*(first+value) || next >= value {
+		if decrement <= leanDecrement*(min(1, first)+value) || next >= value {
 			break
 		}
 		value = next

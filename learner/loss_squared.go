@@ -22,10 +22,12 @@ func (squared) steepness(score, label float64) float64 { return 2 * (score + lab
 func (s squared) evidence(sum float64, m int) float64 { return gaussianEvidence(sum, m, s.unit) }
 
 // gaussianEvidence is the log-likelihood, up to a constant, of m residuals with
-// this sum of squares under the variance that fits best.
+// this sum of squares under the variance that fits best. Labels that are short in any unit
+// count in their own.
 func gaussianEvidence(squares float64, m int, unit float64) float64 {
+	unit = min(1, unit)
 	return -float64(m) / 2 * math.Log(squares/float64(m)+tinyVariance*unit*unit)
 }
 
-// tinyVariance, of labels in their unit, keeps the logarithm of a perfect fit finite.
+// tinyVariance keeps the logarithm of a perfect fit finite.
 const tinyVariance = 1e-12

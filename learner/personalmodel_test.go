@@ -268,3 +268,21 @@ func TestPersonalModelInAnyUnit(t *testing.T) {
 		}
 	}
 }
+
+// Nor does it depend on how wide the target's range is, which is a guess about everybody.
+func TestPersonalModelInAWideRange(t *testing.T) {
+	for _, loss := range []string{"squared", "huber"} {
+		fitted := func(reach float64) []float64 {
+			r := rand.New(rand.NewPCG(6, 9))
+			task := plainTask(loss, 3)
+			task.Target.Min, task.Target.Max, task.Threshold = -reach, reach, task.Threshold*reach
+			var records []Record
+			for i := range 12 {
+				x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+				records = append(records, Record{Seq: Seq(i + 1), X: x, Y: 2*x[0] - x[1] + 0.3*r.NormFloat64()})
+			}
+			return FitPersonal(task, records, make([]float64, 3)).Alone
+		}
+		wantClose(t, loss, fitted(1e8), fitted(1e2), 1e-6)
+	}
+}

@@ -116,3 +116,14 @@ func TestFewRecordsDoubtANoisyPrior(t *testing.T) {
 		t.Errorf("trusting %.3f, doubting %.3f", trusting, doubting)
 	}
 }
+
+// A task of a constant alone has no coordinates that noise could be turned in.
+func TestNoisyPriorOfAConstantAlone(t *testing.T) {
+	task := plainTask("squared", 0)
+	task.UsualNorm, task.Constant = 1, 0.5
+	s := State{Model: []float64{0}, Heard: []Heard{{Peer: "a", Weight: 1, Round: 1, NoiseStd: 1, Model: []float64{8}}}}
+	m := FitAmong(task, []Record{{Seq: 1, X: []float64{0.5}, Y: 3}, {Seq: 2, X: []float64{0.5}, Y: 3.5}}, s)
+	if got := 0.5 * m.Theta[0]; !(got > 2.5 && got < 4) {
+		t.Errorf("after 3 and 3.5 the model says %v", got)
+	}
+}

@@ -103,3 +103,20 @@ func TestNoiseIsTakenOutOfMoments(t *testing.T) {
 		}
 	}
 }
+
+// Where a sum says nothing, the ridge keeps all of the noise that was in the model before.
+func TestRidgeKeepsNoise(t *testing.T) {
+	r, kept := Regression{Scale: 1, Length: 1, Label: 1, Bands: 4, Ridge: 2, Least: 1}, mat.NewSymDense(2, []float64{4, 1, 1, 9})
+	of := func(kept *mat.SymDense) *mat.SymDense {
+		_, noise, err := r.learn(mat.NewSymDense(2, nil), 1, make([]float64, 8), 3, kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return noise
+	}
+	with, without := of(kept), of(nil)
+	without.AddSym(without, kept)
+	if !mat.EqualApprox(with, without, 1e-12) {
+		t.Errorf("%v, want %v", mat.Formatted(with), mat.Formatted(without))
+	}
+}
