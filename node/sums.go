@@ -124,7 +124,7 @@ func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 }
 
 // contributionTo returns what this node adds to a sum: the vector of the records of all
-// cohorts that can pay, if a budget is enough for all rounds. Those that came after the
+// cohorts that can pay, if a budget is enough for all rounds of the recipe. Those that came after the
 // first round of an epoch wait for the next one, as a record is in the sums of one epoch:
 // what it is worth is in all rounds together.
 func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {

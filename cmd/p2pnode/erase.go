@@ -94,14 +94,14 @@ func eraseQuestion(dir string, s api.Status, opening error) string {
 		what += " No daemon is running to tell the neighbours, so they notice within an hour. To tell them, start the daemon first."
 	}
 	if s.Sums.Await() {
-		what += " " + memberErased
+		what += " It is a member of the committee: without its identity no private sum of the task opens for anybody any more. " +
+			"To move it, move its whole directory in place of erasing it. Else " + otherCommittee
 	}
 	return paragraph("", what) + paragraph("", eraseMeans)
 }
 
-// memberErased is what others lose with a member of a committee.
-const memberErased = "It is a member of the committee: without its identity no private sum of the task opens for anybody any more, so keep a copy of identity.key " +
-	"and begin with it elsewhere, or agree with the others on a new committee, which is a new task."
+// otherCommittee is what is left to do without a member of a committee.
+const otherCommittee = "agree with the others on a new committee, which is a new task."
 
 // erased says what erase did.
 type erased struct {
@@ -123,7 +123,7 @@ func (e erased) String() string {
 		text += paragraph("", "The directory stays, because it holds files that are not the node's: "+strings.Join(e.Other, ", ")+".")
 	}
 	if e.Farewell.SumsWait {
-		text += paragraph("", memberErased)
+		text += paragraph("", "It was a member of the committee, so no private sum of the task opens for anybody any more: "+otherCommittee)
 	}
 	return text + paragraph("", eraseMeans)
 }

@@ -13,6 +13,7 @@ import (
 	"p2pnode/csvfile"
 	"p2pnode/node/datadir"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/cobra"
 )
 
@@ -357,7 +358,7 @@ func dirFlag(dir string) string {
 	if filepath.Clean(dir) == defaultDir() {
 		return ""
 	}
-	return " --dir " + dir
+	return " --dir " + shellescape.Quote(dir)
 }
 
 // guarantee says how each record is protected, and whom the owner must trust.

@@ -146,7 +146,7 @@ func TestTexts(t *testing.T) {
 		},
 		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (another p2pnode uses this directory)"}, "0 records"},
 		{erased{Dir: "d", Farewell: api.Farewell{SumsWait: true}}.String(), []string{"without its identity no private sum of the task opens for anybody any more"}, "soon"},
-		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumOpen)}, nil), []string{"It is a member of the committee: without its identity no private sum", "keep a copy of identity.key"}, "soon"},
+		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumOpen)}, nil), []string{"It is a member of the committee: without its identity no private sum", "move its whole directory"}, "soon"},
 		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumHere)}, nil), []string{"There is no way back."}, "committee"},
 		{pausedText(" --dir n")(paused{Paused: []api.Pause{{}}, SumsWait: true}), []string{"The node is paused", "p2pnode resume --dir n\n", "It is a member of the committee", "resume it soon"}, "identity"},
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
