@@ -145,7 +145,7 @@ func TestTexts(t *testing.T) {
 			[]string{"Erased d. Its 1 neighbour was not told", "files that are not the node's: a, b.", "get a second budget"}, "of 1",
 		},
 		{eraseQuestion("d", api.Status{}, datadir.ErrInUse), []string{"the node of d, which cannot be opened (another p2pnode uses this directory)"}, "0 records"},
-		{erased{Dir: "d", Farewell: api.Farewell{SumsWait: true}}.String(), []string{"without its identity no private sum of the task opens for anybody any more"}, "soon"},
+		{erased{Dir: "d", Farewell: api.Farewell{SumsWait: true}}.String(), []string{"so no private sum of the task opens for"}, "soon"},
 		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumOpen)}, nil), []string{"It is a member of the committee: without its identity no private sum", "move its whole directory"}, "soon"},
 		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumHere)}, nil), []string{"There is no way back."}, "committee"},
 		{pausedText(" --dir n")(paused{Paused: []api.Pause{{}}, SumsWait: true}), []string{"The node is paused", "p2pnode resume --dir n\n", "It is a member of the committee", "resume it soon"}, "identity"},
