@@ -15,11 +15,7 @@ import (
 // Alone is as in FitPersonal. Without training records Theta is what the population
 // knows.
 func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalModel {
-	var last PersonalModel
-	for m := range PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, 0, k) {
-		last = m
-	}
-	return last
+	return last(PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, 0, k))
 }
 
 // PersonalModelsKnowing is [PersonalModels] with what is known of the population; see

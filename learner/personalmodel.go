@@ -1,5 +1,7 @@
 package learner
 
+import "iter"
+
 // PersonalModel makes the owner's predictions. It is never published and never
 // influences what is published.
 type PersonalModel struct {
@@ -30,21 +32,20 @@ type PersonalModel struct {
 // task's kappa times the prior and Alone is zero. The running time depends on the data,
 // so it must not run where a message waits for it; [PersonalModels] can be stopped.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
-	var last PersonalModel
-	for m := range PersonalModels(t, RowsOf(trainingRecords(records)), prior, 0) {
-		last = m
+	return last(PersonalModels(t, RowsOf(trainingRecords(records)), prior, 0))
+}
+
+// last is the model that a fit ends with.
+func last(models iter.Seq[PersonalModel]) (m PersonalModel) {
+	for m = range models {
 	}
-	return last
+	return m
 }
 
 // FitAmong is [FitPersonal] with the prior that the neighbours' models in a state give
 // to the owner of the records, and what is known of its noise; see [PriorFor].
 func FitAmong(t *Task, records []Record, s State) PersonalModel {
-	var last PersonalModel
 	train := RowsOf(trainingRecords(records))
 	prior, std := PriorFor(t, train, s)
-	for m := range PersonalModels(t, train, prior, std) {
-		last = m
-	}
-	return last
+	return last(PersonalModels(t, train, prior, std))
 }
