@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"p2pnode/learner/population"
 )
 
 // mapped is a task of p numbers with a map.
@@ -208,7 +210,7 @@ func TestNoiseOfTheNearestStraightModel(t *testing.T) {
 		noise.SymRankOne(noise, 1, mat.NewVecDense(6, d))
 		want.SymRankOne(want, 1, mat.NewVecDense(3, l.nearest(d)))
 	}
-	if got := l.nearestNoise(noise); !mat.EqualApprox(got, want, 1e-12) {
+	if got := population.Turned(noise, l.nearest); !mat.EqualApprox(got, want, 1e-12) {
 		t.Errorf("%v, want %v", mat.Formatted(got), mat.Formatted(want))
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"p2pnode/learner/population"
 )
 
 // Where a linear model is right, bends and the coordinates that a [Map] appends only give a
@@ -36,7 +38,7 @@ func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) 
 		rows.Add(r)
 	}
 	of := &straight{search: newSearch(&line, rows, l.nearest(s.prior))}
-	of.kappas, of.noise, of.raw = s.kappas, l.nearestNoise(s.noise), s.raw
+	of.kappas, of.noise, of.raw = s.kappas, population.Turned(s.noise, l.nearest), s.raw
 	of.pad = func(theta []float64) []float64 { return l.bent(theta, line.Width()) }
 	left := false
 	of.within(&line, rows, func(m PersonalModel) bool {
@@ -142,29 +144,6 @@ func (l *lines) nearest(theta []float64) (straight []float64) {
 		straight = append(straight, own[t.Map.Features:]...)
 		if t.Constant > 0 {
 			straight[len(straight)-1] += common / (t.usualNorm() * t.Constant)
-		}
-	}
-	return straight
-}
-
-// nearestNoise is the covariance of the noise in the nearest straight model, from that in a model; nil
-// of nil.
-func (l *lines) nearestNoise(noise *mat.SymDense) *mat.SymDense {
-	if noise == nil {
-		return nil
-	}
-	p := noise.SymmetricDim()
-	half := make([][]float64, p)
-	for i := range half {
-		half[i] = l.nearest(mat.Row(nil, i, noise))
-	}
-	column, straight := make([]float64, p), mat.NewSymDense(len(half[0]), nil)
-	for j := range half[0] {
-		for i := range column {
-			column[i] = half[i][j]
-		}
-		for i, v := range l.nearest(column)[:j+1] {
-			straight.SetSym(i, j, v)
 		}
 	}
 	return straight

@@ -150,13 +150,14 @@ func (r Regression) learn(products *mat.SymDense, shared float64, labels []float
 	for i, value := range inverse {
 		inverse[i] = 1 / (max(value, 0) + ridge)
 	}
-	solve := func(x []float64) {
+	solve := func(x []float64) []float64 {
 		var along mat.VecDense
 		along.MulVec(vectors.T(), mat.NewVecDense(p, x))
 		for i, by := range inverse {
 			along.SetVec(i, by*along.AtVec(i))
 		}
 		mat.NewVecDense(p, x).MulVec(&vectors, &along)
+		return x
 	}
 	mean, noise = r.labelled(p, labels, sd)
 	solve(mean)
@@ -171,7 +172,7 @@ func (r Regression) learn(products *mat.SymDense, shared float64, labels []float
 		left.ScaleSym(ridge*ridge, kept)
 		noise.AddSym(noise, &left)
 	}
-	return mean, turn(noise, solve), nil
+	return mean, Turned(noise, solve), nil
 }
 
 // addDiagonal adds a number to each entry of the diagonal.
@@ -242,10 +243,11 @@ func (r Regression) labelled(p int, sums []float64, sd float64) (total []float64
 		}
 		if along > 0 {
 			more := along * (1 - share)
-			noise = turn(noise, func(x []float64) {
+			noise = Turned(noise, func(x []float64) []float64 {
 				onto := floats.Dot(x, inner) / square
 				floats.Scale(1+more, x)
 				floats.AddScaled(x, -more*onto, inner)
+				return x
 			})
 			noise.SymRankOne(noise, (1-share)*std*std/square, mat.NewVecDense(p, inner))
 		}
@@ -292,7 +294,7 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 		scales = momentsOf(p, products, w.constant, std, max(1, slots)).scales(std)
 	}
 	shared := calm(products, std)
-	kept := turn(w.noise, func(weights []float64) { scale(weights, w.scales, w.constant) })
+	kept := Turned(w.noise, func(weights []float64) []float64 { return scale(weights, w.scales, w.constant) })
 	model, noise, err := r.learn(products, shared, labels, sd, kept)
 	if err != nil {
 		return err
@@ -302,7 +304,7 @@ func (w *RegressionWalk) Take(sum []float64, sd float64, slots int) error {
 	} else {
 		unscale(model, w.scales, w.constant)
 		floats.Add(model, w.model)
-		noise = turn(noise, func(weights []float64) { unscale(weights, w.scales, w.constant) })
+		noise = Turned(noise, func(weights []float64) []float64 { return unscale(weights, w.scales, w.constant) })
 	}
 	w.model, w.noise = model, noise
 	return nil

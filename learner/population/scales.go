@@ -83,43 +83,45 @@ func Scaled(x, scales []float64) []float64 {
 	return x
 }
 
-// unscale turns the weights of scaled records into those of records as they are.
-func unscale(weights, scales []float64, constant float64) {
+// unscale turns the weights of scaled records into those of records as they are, in place.
+func unscale(weights, scales []float64, constant float64) []float64 {
 	features := len(scales) / 2
 	own := weights[:features]
 	floats.Mul(own, scales[features:])
 	if constant != 0 {
 		weights[features] -= floats.Dot(own, scales[:features]) / constant
 	}
+	return weights
 }
 
 // scale is the opposite of unscale.
-func scale(weights, scales []float64, constant float64) {
+func scale(weights, scales []float64, constant float64) []float64 {
 	features := len(scales) / 2
 	own := weights[:features]
 	if constant != 0 {
 		weights[features] += floats.Dot(own, scales[:features]) / constant
 	}
 	floats.Div(own, scales[features:])
+	return weights
 }
 
-// turn returns the covariance of what the linear map by, which works in place, makes of vectors with
-// this covariance; nil of nil.
-func turn(covariance *mat.SymDense, by func([]float64)) *mat.SymDense {
+// Turned returns the covariance of what the linear map by makes of vectors with this covariance; nil of
+// nil. The map may work in place.
+func Turned(covariance *mat.SymDense, by func([]float64) []float64) *mat.SymDense {
 	if covariance == nil {
 		return nil
 	}
-	all := mat.DenseCopyOf(covariance)
-	p, _ := all.Dims()
-	for i := range p {
-		by(all.RawRowView(i))
+	half := make([][]float64, covariance.SymmetricDim())
+	for i := range half {
+		half[i] = by(mat.Row(nil, i, covariance))
 	}
-	turned, column := mat.NewSymDense(p, nil), make([]float64, p)
-	for j := range p {
-		mat.Col(column, j, all)
-		by(column)
-		for i := range j + 1 {
-			turned.SetSym(i, j, column[i])
+	column, turned := make([]float64, len(half)), mat.NewSymDense(len(half[0]), nil)
+	for j := range half[0] {
+		for i := range column {
+			column[i] = half[i][j]
+		}
+		for i, v := range by(column)[:j+1] {
+			turned.SetSym(i, j, v)
 		}
 	}
 	return turned
