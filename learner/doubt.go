@@ -170,7 +170,7 @@ func (t *Task) summedShare(r Recipe, e Expected) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	scale, err := s.Scale()
+	scale, err := s.Scale(privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta})
 	if err != nil {
 		return 0, err
 	}

@@ -183,11 +183,11 @@ func (s *Summing) added(train []Record, add func(sum []float64, r *Record)) []fl
 func (s *Summing) Distance() float64 { return s.distance() * (1 + sumRounding) }
 
 // Scale is the scale of the noise that hides one record in each sum of the recipe. It
-// starts from the noise for the task's whole budget. The shares of the recipes, and the
-// rounds of a recipe, divide the budget in squares of the noise.
-func (s *Summing) Scale() (float64, error) {
+// starts from the noise for a whole budget. The shares of the recipes, and the rounds of
+// a recipe, divide the budget in squares of the noise.
+func (s *Summing) Scale(whole privacy.Budget) (float64, error) {
 	policy, err := privacy.Design{
-		Budget:    privacy.Budget{Epsilon: s.task.Release.Epsilon, Delta: s.task.Release.Delta},
+		Budget:    whole,
 		Dimension: s.Dimension(), Releases: s.Rounds(), Carried: privacy.CarriedSensitivity{Step: s.Distance()},
 	}.Policy()
 	if err != nil {

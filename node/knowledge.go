@@ -145,7 +145,7 @@ func (k *knowledge) begins() bool {
 
 // affordable reports whether a record's budget pays for all rounds of a recipe.
 func (k *knowledge) affordable(recipe int) bool {
-	return k.prices[k.plan.Kind(recipe)]*float64(k.plan.Recipe(recipe).Rounds()) <= 1
+	return k.plan.Affordable(recipe, k.prices[k.plan.Kind(recipe)])
 }
 
 func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {

@@ -44,9 +44,10 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 		paid[hex.EncodeToString(c.Sum[:])] = c
 	}
 	desk := n.desk()
-	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, Running: desk != nil, Paused: n.Paused(), OnlyFetches: true, Committee: k.plan.DescribeCommittee(desk, n.self), List: []api.Sum{}}
+	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, Running: desk != nil, Paused: n.Paused(), Committee: k.plan.DescribeCommittee(desk, n.self), List: []api.Sum{}}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	out.OnlyFetches = !slices.ContainsFunc(k.walks, func(w *walk) bool { return k.affordable(w.recipe) })
 	for i, w := range k.walks {
 		rounds := k.plan.Recipe(i).Rounds()
 		out.All += k.plan.Epochs() * rounds
@@ -73,7 +74,6 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 		s := &out.List[i]
 		s.Price = n.sums.prices[s.Recipe]
 		s.Part = part(*s, paid)
-		out.OnlyFetches = out.OnlyFetches && s.Price*float64(s.Rounds) > 1
 	}
 	return out, nil
 }

@@ -68,7 +68,7 @@ func (p PrivateSum) LearnMany(contributors int, of func(i int) []learner.Record,
 		if err != nil {
 			return nil, err
 		}
-		a, err := p.adder(s, r.Share, noise)
+		a, err := p.adder(s, noise)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ type adder struct {
 	lie       func(contributor int, vector []float64)
 }
 
-// adder computes the noise of all rounds of a recipe with a share of the budget.
-func (p PrivateSum) adder(s *learner.Summing, share float64, noise *privacy.SeededNoise) (*adder, error) {
+// adder computes the noise of all rounds of a recipe.
+func (p PrivateSum) adder(s *learner.Summing, noise *privacy.SeededNoise) (*adder, error) {
 	a := &adder{Summing: s, noise: noise, lie: p.Lie}
 	// Without noise it uses the grid of a guarantee so weak that it means nothing.
 	a.protected = p.Budget != privacy.Budget{}
@@ -124,14 +124,11 @@ func (p PrivateSum) adder(s *learner.Summing, share float64, noise *privacy.Seed
 	if a.protected {
 		budget = p.Budget
 	}
-	policy, err := privacy.Design{
-		Budget: budget, Dimension: s.Dimension(), Releases: s.Rounds(), Carried: privacy.CarriedSensitivity{Step: s.Distance()},
-	}.Policy()
+	scale, err := s.Scale(budget)
 	if err != nil {
 		return nil, fmt.Errorf("testnet: private sum: %w", err)
 	}
-	whole, _ := policy.Next(0)
-	m, err := privacy.NewGaussian(s.Distance()/2, whole.Scale()/math.Sqrt(share))
+	m, err := privacy.NewGaussian(s.Distance()/2, scale)
 	if err == nil {
 		a.mechanism, err = m.Bounded(s.Distance(), s.Dimension())
 	}

@@ -74,7 +74,7 @@ func TestPrivateSumHasTheNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := p.adder(s, 1, privacy.NewSeededNoise(p.Seed))
+	a, err := p.adder(s, privacy.NewSeededNoise(p.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestPrivateSumHasTheNoise(t *testing.T) {
 		t.Errorf("the variance of the noise is %v of what it should be", ratio)
 	}
 	p.Budget = privacy.Budget{}
-	if a, err = p.adder(s, 1, privacy.NewSeededNoise(p.Seed)); err != nil {
+	if a, err = p.adder(s, privacy.NewSeededNoise(p.Seed)); err != nil {
 		t.Fatal(err)
 	}
 	if sum = a.round(nil, nil, nil, 0); a.sd != 0 || slices.ContainsFunc(sum, func(v float64) bool { return v != 0 }) {

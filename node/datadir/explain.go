@@ -123,7 +123,7 @@ func OnlyFetches(t *learner.Task, c Config, catalogue *learner.Catalogue) (bool,
 			return false, fmt.Errorf("node: %w", err)
 		}
 		price, err := files.Price(s.Mechanism)
-		if err != nil || price*float64(plan.Recipe(i).Rounds()) <= 1 {
+		if err != nil || plan.Affordable(i, price) {
 			return false, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/learner"
+	"p2pnode/privacy"
 	"p2pnode/sums"
 )
 
@@ -86,7 +87,7 @@ func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) 
 	if err != nil {
 		return recipe{}, err
 	}
-	scale, err := s.Scale()
+	scale, err := s.Scale(privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta})
 	if err != nil {
 		return recipe{}, err
 	}
@@ -95,6 +96,12 @@ func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) 
 		return recipe{}, err
 	}
 	return recipe{s, string(text), scale * (1 + roundingMargin)}, nil
+}
+
+// Affordable reports whether a record's budget pays for all rounds of a recipe, if one takes this
+// share of it.
+func (p *Plan) Affordable(recipe int, price float64) bool {
+	return price*float64(p.Recipe(recipe).Rounds()) <= 1
 }
 
 // Recipes returns how many recipes there are; 0: the task has no sums.
