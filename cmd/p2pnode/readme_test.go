@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -90,10 +91,15 @@ func threeTerminals(t *testing.T, host *lab.Host, dir, block string) {
 		script = strings.Replace(script, "bin/p2pnode run", "exec bin/p2pnode run", 1) // so that it ends with the test
 		terminal := host.Command(t.Context(), "sh", "-e", "-c", script)
 		terminal.Dir = dir
+		var said bytes.Buffer
+		terminal.Stdout, terminal.Stderr = &said, &said
 		require.NoError(t, terminal.Start())
 		t.Cleanup(func() {
 			_ = terminal.Process.Kill()
 			_ = terminal.Wait()
+			if t.Failed() {
+				t.Logf("terminal %s said:\n%s", n, &said)
+			}
 		})
 	}
 }
