@@ -223,6 +223,6 @@ func (w *writer) sums(t *learner.Task, said Wishes) {
 	}
 	w.key("contributors", s.Contributors, "people in a sum at most")
 	w.key("records", s.Records, "of each at most")
-	w.key("epochs", s.Epochs, "so often it is made; a record is in one of them")
+	w.key("epochs", s.Epochs, "so often at most, at growing intervals; a record is in one of them")
 	w.key("close_seconds", s.CloseSeconds, "how long each takes contributions; 30.0 to try it on one machine")
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -28,6 +29,7 @@ type walk struct {
 	epoch   uint64 // of the next sum; after the last epoch there is none
 	round   uint64
 	through learner.Walk // the sums of this epoch
+	pace    summing.Pace
 	opened  []opened
 	results []api.Sum // of every round that has ended
 }
@@ -155,6 +157,13 @@ func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
 	return k.plan.Sum(w.recipe, w.epoch, w.round)
 }
 
+// opens returns the time before which the next sum does not begin.
+func (k *knowledge) opens(w *walk) time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return w.pace.Opens(w.round)
+}
+
 // at returns the public values at which the vectors of the next sum are computed.
 func (k *knowledge) at(w *walk) []float64 {
 	k.mu.Lock()
@@ -184,6 +193,7 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 		result.Part = api.PartListed
 	}
 	w.results = append(w.results, result)
+	w.pace.Closed(o.Result)
 	w.round++
 	if err := w.through.Take(told.values, told.sd, told.records); err != nil {
 		return err

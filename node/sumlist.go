@@ -67,7 +67,7 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 			return nil, err
 		}
 		if next != nil {
-			out.List = append(out.List, k.plan.Describe(desk, next, i))
+			out.List = append(out.List, k.plan.Describe(desk, next, i, w.pace.Opens(w.round)))
 		}
 	}
 	for i := range out.List {

@@ -63,7 +63,7 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	serve := func(s *sums.Sum) {
-		members.Go(func() { d.Serving(ctx, s, n.sums.plan.Membership(n.committeeDir())) })
+		members.Go(func() { d.Serving(ctx, s, n.sums.plan.Membership(n.committeeDir(), n.sums.opens(w))) })
 	}
 	if err := n.serveKept(d, w, serve); err != nil {
 		return err
@@ -128,10 +128,11 @@ func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 // first round of an epoch wait for the next one, as a record is in the sums of one epoch:
 // what it is worth is in all rounds together.
 func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
-	at := n.sums.at(w)
+	at, opens := n.sums.at(w), n.sums.opens(w)
 	recipe := n.sums.plan.Recipe(w.recipe)
 	return summing.Contribution{
 		Ledger: n.ledger,
+		Opens:  opens,
 		Cohorts: func() ([]privacy.Cohort, error) {
 			if !n.sums.affordable(w.recipe) {
 				return nil, nil

@@ -165,6 +165,9 @@ func stateOfSum(s api.Sum) string {
 	if s.Part != api.PartNone { // it pays for open sums alone, and asks how far they came when it runs
 		return "opened, no news since"
 	}
+	if s.Opens > 0 {
+		return "opens after " + clock(s.Opens)
+	}
 	return "not open yet"
 }
 

@@ -172,6 +172,7 @@ func sentToSums(s *datadir.ExplainedSums) string {
 		text.WriteString(paragraph("  ", fmt.Sprintf("%s, to the committee. It takes %s of each record's budget.", what, cost(r.Share))))
 	}
 	text.WriteString(paragraph("  ", fmt.Sprintf("Each sum takes contributions for %s, and there %s %d %s of them in turn. A record is in those of one; one that comes later is in a later one. "+
+		"Between two epochs the committee waits for as long as lies between the first closing and the last, at most 13 weeks, as sums of few records are mostly noise. "+
 		"At most %s people and %s records of each are in a sum.",
 		lasting(s.CloseSeconds), plural(s.Epochs, "is", "are"), s.Epochs, plural(s.Epochs, "epoch", "epochs"), grouped(float64(s.Contributors)), grouped(float64(s.Records)))))
 	return text.String()

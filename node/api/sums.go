@@ -89,6 +89,7 @@ type Sum struct {
 	Rounds int      `json:"rounds"`
 	State  SumState `json:"state"`
 	Part   SumPart  `json:"part"`
+	Opens  int64    `json:"opens"`  // not before this time, in Unix seconds; 0: as soon as all members are there
 	Closes int64    `json:"closes"` // Unix seconds; 0: not known yet
 	// Price is the share of a record's budget, by the configuration of this node, that a
 	// contribution costs.

@@ -19,7 +19,7 @@ import (
 func (d *Desk) Attend(ctx context.Context, p *Plan, root string) error {
 	recipes, ctx := errgroup.WithContext(ctx)
 	for i := range p.recipes {
-		recipes.Go(func() error { return d.attend(ctx, p, i, p.Membership(root)) })
+		recipes.Go(func() error { return d.attend(ctx, p, i, root) })
 	}
 	if err := recipes.Wait(); !errors.Is(err, context.Canceled) {
 		return err
@@ -28,7 +28,8 @@ func (d *Desk) Attend(ctx context.Context, p *Plan, root string) error {
 }
 
 // attend takes part in the sums of one recipe.
-func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, o Membership) error {
+func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) error {
+	var pace Pace
 	var members sync.WaitGroup
 	defer members.Wait()
 	ctx, stop := context.WithCancel(ctx)
@@ -38,14 +39,17 @@ func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, o Membership) er
 		if err != nil {
 			return err
 		}
-		if !kept || Holds(o.Root, s.ID) {
-			members.Go(func() { d.Serving(ctx, s, o) })
+		opens := pace.Opens(s.Round)
+		if !kept || Holds(root, s.ID) {
+			members.Go(func() { d.Serving(ctx, s, p.Membership(root, opens)) })
 		}
-		if kept {
-			continue
+		if !kept {
+			if _, err := d.Contribute(ctx, s, Contribution{Opens: opens}); err != nil {
+				return err
+			}
 		}
-		if _, err := d.Contribute(ctx, s, Contribution{}); err != nil {
-			return err
+		if r := d.resultOf(s.ID); r != nil {
+			pace.Closed(r)
 		}
 	}
 	<-ctx.Done() // go on serving the last sums
@@ -70,19 +74,22 @@ func (p *Plan) Attended(d *Desk) []api.Sum {
 	list := []api.Sum{}
 	for i := range p.recipes {
 		var newest *sums.Sum
+		var result *sums.Published
+		var pace Pace
 		for s := range p.sums(i) {
 			if d.known(s.ID) == nil {
 				break
 			}
-			newest = s
+			if result != nil {
+				pace.Closed(result)
+			}
+			newest, result = s, d.resultOf(s.ID)
 		}
-		if newest == nil {
-			continue
-		}
-		if r := d.resultOf(newest.ID); r != nil {
-			list = append(list, p.DescribeResult(newest, i, r, nil, filepath.Join(d.config.Results, ResultFile(newest.ID))))
-		} else {
-			list = append(list, p.Describe(d, newest, i))
+		switch {
+		case result != nil:
+			list = append(list, p.DescribeResult(newest, i, result, nil, filepath.Join(d.config.Results, ResultFile(newest.ID))))
+		case newest != nil:
+			list = append(list, p.Describe(d, newest, i, pace.Opens(newest.Round)))
 		}
 	}
 	return list

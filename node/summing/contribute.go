@@ -19,6 +19,9 @@ import (
 // for the result.
 type Contribution struct {
 	Ledger *storage.Ledger
+	// Opens is the time before which the sum does not begin, see [Pace]. The device asks
+	// less often before it. Zero: there is none.
+	Opens time.Time
 	// Cohorts returns the cohorts that may pay now.
 	Cohorts func() ([]privacy.Cohort, error)
 	// Vector returns what the records of the cohorts that paid add, in real units, and
@@ -138,8 +141,8 @@ func (k *contributor) due() bool { return k.machine.Send() != nil && !time.Now()
 
 // pause returns how long to wait if no news arrives. It is the duration while, unless
 // something is due earlier: the slot for sending, another try while no quorum holds what
-// was sent, or the closing of the sum once the device has done all that it can do before.
-// again reports that the short pauses begin again afterwards.
+// was sent, the time at which the sum begins, or its closing once the device has done all
+// that it can do before. again reports that the short pauses begin again afterwards.
 func (k *contributor) pause(while time.Duration) (pause time.Duration, again bool) {
 	retry, o := k.desk.config.Retry, k.machine.Opening()
 	switch {
@@ -149,12 +152,14 @@ func (k *contributor) pause(while time.Duration) (pause time.Duration, again boo
 		return retry, true
 	case o != nil && k.open == nil && time.Now().Before(time.Unix(o.Closes, 0)):
 		return min(time.Until(time.Unix(o.Closes, 0))+retry, longestPause), true
+	case o == nil && time.Now().Before(k.c.Opens):
+		return min(time.Until(k.c.Opens)+retry, longestPause), true
 	}
 	return while, false
 }
 
-// longestPause is how long a device waits at most for the closing of a sum without asking
-// the committee: its own clock may be hours wrong.
+// longestPause is how long a device waits at most for the opening or the closing of a sum
+// without asking the committee: its own clock may be hours wrong.
 const longestPause = time.Hour
 
 // visit asks a member what it knows, and sends it what is due. After an error of the

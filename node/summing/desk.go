@@ -56,8 +56,10 @@ type part struct {
 	sum     *sums.Sum
 	peers   []peer.ID // the members of the committee, in its order
 	changed chan struct{}
+	others  chan struct{} // closed once so many members began, while the one here did not, that one of them is honest
 
 	mu        sync.Mutex
+	began     map[int]bool // those members
 	opening   []byte
 	closes    time.Time // when opening closes the sum
 	duty      *Duty     // what the member here has done; nil: no member runs here
@@ -123,7 +125,7 @@ func (d *Desk) part(s *sums.Sum) (*part, error) {
 		return p, nil
 	}
 	p := &part{
-		sum: s, changed: make(chan struct{}, 1),
+		sum: s, changed: make(chan struct{}, 1), others: make(chan struct{}), began: make(map[int]bool),
 		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte), told: make(map[peer.ID]time.Time),
 	}
 	for i, id := range s.Committee.Members {
@@ -171,6 +173,7 @@ func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byt
 			return nil, false
 		}
 		if m == nil {
+			p.otherBegan(by)
 			return nil, true
 		}
 		return nil, m.heard(by, kind, body)

@@ -21,6 +21,8 @@ import (
 // Membership says how a member takes part in a sum.
 type Membership struct {
 	Root string // holds the members' directories; it belongs in no backup
+	// Opens is the time before which the sum does not begin, see [Pace]. Zero: there is none.
+	Opens time.Time
 	// Open is for how long the sum takes contributions, counted from when all members are
 	// there. Once Later has passed after that, nothing is opened any more, and the keys
 	// are erased. Both are public.
@@ -176,7 +178,7 @@ func (m *member) run() error {
 
 // begin brings the machine to the state in which it was stopped.
 func (m *member) begin() error {
-	if !m.dir.begun() && !m.gather() {
+	if !m.dir.begun() && !(m.rest() && m.gather()) {
 		return nil
 	}
 	secrets, closes, err := m.dir.secrets(time.Now().Add(m.options.Open).Unix())
@@ -216,6 +218,18 @@ func (m *member) begin() error {
 	}
 	m.show()
 	return nil
+}
+
+// rest waits until the sum may begin. This member's own clock says so, or so many other
+// members that began that one of them is honest: a clock may be hours wrong. It returns
+// false if the run ends before.
+func (m *member) rest() bool {
+	for m.ctx.Err() == nil && time.Now().Before(m.options.Opens) {
+		if wait(m.ctx, min(time.Until(m.options.Opens), longestPause), m.part.others) {
+			break
+		}
+	}
+	return m.ctx.Err() == nil
 }
 
 // gather waits until all other members answer: the time for contributions counts from

@@ -139,9 +139,10 @@ func (p *Plan) Config(c Config) Config {
 	return c
 }
 
-// Membership returns how a member of the committee takes part in each sum.
-func (p *Plan) Membership(root string) Membership {
-	return Membership{Root: root, Open: p.open(), Later: max(laterAtLeast, p.open())}
+// Membership returns how a member of the committee takes part in a sum that does not begin
+// before a time.
+func (p *Plan) Membership(root string, opens time.Time) Membership {
+	return Membership{Root: root, Opens: opens, Open: p.open(), Later: max(laterAtLeast, p.open())}
 }
 
 // open returns for how long a sum takes contributions.

@@ -77,6 +77,19 @@ func (p *part) opened(o *sums.Opening) {
 	}
 }
 
+// otherBegan notes that another member began with a sum with which the one here did not.
+func (p *part) otherBegan(member int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.began[member] = true; len(p.began) == p.sum.Committee.Colluding+1 {
+		select {
+		case <-p.others:
+		default:
+			close(p.others)
+		}
+	}
+}
+
 // ended notes that the member here erased its keys, and whether the sum is dead. A dead
 // sum never has a result, as far as this member can tell.
 func (p *part) ended(dead bool) {

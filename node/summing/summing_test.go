@@ -252,6 +252,7 @@ type trial struct {
 	sum     *sums.Sum
 	members []*device
 	truth   exact
+	opens   time.Time // for the members that start from now on
 	running sync.WaitGroup
 }
 
@@ -274,9 +275,10 @@ func (r *trial) start(m *device) (stop func()) {
 	m.mu.Lock()
 	m.heard = make(map[string]bool) // what had not been journaled is lost
 	m.mu.Unlock()
+	opens := r.opens
 	r.running.Go(func() {
 		defer close(ended)
-		err := m.desk.Member(ctx, r.sum, Membership{Root: m.root, Open: time.Hour, Later: time.Hour, Noise: r.truth.add})
+		err := m.desk.Member(ctx, r.sum, Membership{Root: m.root, Opens: opens, Open: time.Hour, Later: time.Hour, Noise: r.truth.add})
 		if err != nil {
 			r.t.Errorf("member: %v", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -33,22 +34,25 @@ func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
 	return out
 }
 
-// Describe says which sum it is and, if its result is not here, how far it has come. desk
-// is nil if the node is not running.
-func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int) api.Sum {
+// Describe says which sum it is and, if its result is not here, how far it has come. opens
+// is the time before which it does not begin. desk is nil if the node is not running.
+func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) api.Sum {
 	out := p.describe(s, recipe)
+	if time.Now().Before(opens) {
+		out.Opens = opens.Unix()
+	}
 	if desk == nil {
 		return out
 	}
 	state := desk.State(s.ID)
 	if !state.Closes.IsZero() {
-		out.State, out.Closes = api.SumOpen, state.Closes.Unix()
+		out.State, out.Opens, out.Closes = api.SumOpen, 0, state.Closes.Unix()
 	}
 	if state.Closed {
 		out.State = api.SumClosed
 	}
 	for i, m := range p.members {
-		if out.State == api.SumOpen { // nobody is asked for anything before the sum closes
+		if out.State == api.SumOpen || out.Opens > 0 { // nobody is asked for anything before the sum closes, or opens
 			break
 		}
 		if desk.contact(m).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {

@@ -25,6 +25,7 @@ export function sums({ sums: s }) {
 }
 
 function state(k) {
+  if (k.opens) return `opens after ${clock(1000 * k.opens)}`;
   const missing = k.missing?.length ? `; missing: ${k.missing.map(short).join(', ')}` : '';
   return (states[k.state] || k.state) + missing;
 }

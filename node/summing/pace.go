@@ -1,0 +1,36 @@
+package summing
+
+import (
+	"time"
+
+	"p2pnode/sums"
+)
+
+// longestRest is the longest time between two epochs: a season of the year, so that sums
+// follow what changes with it.
+const longestRest = 13 * 7 * 24 * time.Hour
+
+// Pace says when the epochs of a recipe begin. Every sum has the same noise, so r records
+// in k sums say as much as r²/k in one. Therefore the committee rests after an epoch for
+// as long as lies between the first closing of a sum and the last one. Where records come
+// at the same rate, each epoch then has about as many as all before it together, and what
+// they say together grows with r². The zero value is the pace before the first sum.
+type Pace struct{ first, last time.Time }
+
+// Closed notes when a sum closed. The sums come in the order of [Plan.Sum].
+func (p *Pace) Closed(r *sums.Published) {
+	p.last = time.Unix(r.Opening.Closes, 0)
+	if p.first.IsZero() {
+		p.first = p.last
+	}
+}
+
+// Opens returns the time before which a round of the next epoch does not begin; zero:
+// there is none. Only the first round waits, because nobody adds records to the others
+// that are not in it.
+func (p *Pace) Opens(round uint64) time.Time {
+	if round > 1 || p.last.IsZero() {
+		return time.Time{}
+	}
+	return p.last.Add(min(p.last.Sub(p.first), longestRest))
+}
