@@ -52,8 +52,9 @@ type knowledge struct {
 	plan   *summing.Plan
 	root   string // the directory of the results
 	shared *Shared
-	member bool               // this node is a member of the committee
-	prices map[string]float64 // what a contribution costs, as a share of a record's budget, by kind of recipe
+	member bool      // this node is a member of the committee
+	prices []float64 // what a contribution costs, as a share of a record's budget, by recipe
+	paid   []int     // the recipes to which this node adds something: the others are beyond a record's budget
 
 	mu    sync.Mutex
 	walks []*walk
@@ -88,8 +89,16 @@ func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
 // newKnowledge reads the results that a node keeps under root.
 func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identity, l *storage.Ledger) (*knowledge, error) {
 	k := &knowledge{
-		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self), prices: make(map[string]float64),
+		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self),
 	}
+	for i := range p.Recipes() {
+		first, err := p.Sum(i, 1, 1)
+		if err != nil {
+			return nil, err
+		}
+		k.prices = append(k.prices, l.Price(first.Mechanism))
+	}
+	k.paid = p.Affordable(k.prices)
 	for i := range p.Recipes() {
 		w := &walk{recipe: i, epoch: 1, round: 1, through: p.Recipe(i).Walk()}
 		k.walks = append(k.walks, w)
@@ -98,7 +107,6 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 			if err != nil || s == nil {
 				return k, err
 			}
-			k.prices[p.Kind(i)] = l.Price(s.Mechanism)
 			o, err := summing.Kept(root, s, self, l)
 			if err != nil {
 				return k, err
@@ -141,13 +149,8 @@ func (k *knowledge) begins() bool {
 	defer k.mu.Unlock()
 	last := uint64(k.plan.Epochs())
 	return slices.ContainsFunc(k.walks, func(w *walk) bool {
-		return (w.epoch < last || w.epoch == last && w.round == 1) && k.affordable(w.recipe)
+		return (w.epoch < last || w.epoch == last && w.round == 1) && slices.Contains(k.paid, w.recipe)
 	})
-}
-
-// affordable reports whether a record's budget pays for all rounds of a recipe.
-func (k *knowledge) affordable(recipe int) bool {
-	return k.plan.Affordable(recipe, k.prices[k.plan.Kind(recipe)])
 }
 
 func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {

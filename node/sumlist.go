@@ -47,8 +47,9 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 	out := &api.Sums{SumCounts: api.SumCounts{Paid: len(paid)}, Running: desk != nil, Paused: n.Paused(), Committee: k.plan.DescribeCommittee(desk, n.self), List: []api.Sum{}}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	out.OnlyFetches = !slices.ContainsFunc(k.walks, func(w *walk) bool { return k.affordable(w.recipe) })
+	out.OnlyFetches = len(k.paid) == 0
 	for i, w := range k.walks {
+		before := len(out.List)
 		rounds := k.plan.Recipe(i).Rounds()
 		out.All += k.plan.Epochs() * rounds
 		for j, s := range w.results {
@@ -69,11 +70,9 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 		if next != nil {
 			out.List = append(out.List, k.plan.Describe(desk, next, i, w.pace.Opens(w.round)))
 		}
-	}
-	for i := range out.List {
-		s := &out.List[i]
-		s.Price = n.sums.prices[s.Recipe]
-		s.Part = part(*s, paid)
+		for j := before; j < len(out.List); j++ {
+			out.List[j].Price, out.List[j].Part = k.prices[i], part(out.List[j], paid)
+		}
 	}
 	return out, nil
 }
@@ -130,7 +129,9 @@ func (n *Node) sumsBudget() (*api.SumsBudget, error) {
 	}
 	for i, r := range t.Sums.Recipes {
 		rounds := n.sums.plan.Recipe(i).Rounds()
-		b.Recipes = append(b.Recipes, api.RecipePrice{Recipe: r.Kind, Rounds: rounds, Share: r.Share, Price: float64(rounds) * n.sums.prices[r.Kind]})
+		b.Recipes = append(b.Recipes, api.RecipePrice{
+			Recipe: r.Kind, Rounds: rounds, Share: r.Share, Price: float64(rounds) * n.sums.prices[i], Skipped: !slices.Contains(n.sums.paid, i),
+		})
 	}
 	return b, nil
 }

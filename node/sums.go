@@ -134,7 +134,7 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 		Ledger: n.ledger,
 		Opens:  opens,
 		Cohorts: func() ([]privacy.Cohort, error) {
-			if !n.sums.affordable(w.recipe) {
+			if !slices.Contains(n.sums.paid, w.recipe) {
 				return nil, nil
 			}
 			counts, err := n.records.count()

@@ -433,6 +433,45 @@ func (p *populace) round(i int) uint64 {
 	return k.walks[0].round
 }
 
+// A node adds to no sum unless its budget pays for all rounds of that recipe beside those of
+// the recipes before it. The task's own budget pays for all of them.
+func TestRecipesShareABudget(t *testing.T) {
+	t.Parallel()
+	task := flowTask(t)
+	for _, c := range []struct {
+		prices []float64
+		want   []int
+	}{
+		{[]float64{0.2, 0.1, 0.05}, []int{0, 1, 2}}, {[]float64{0.5, 0.25, 0}, []int{0, 1, 2}}, {[]float64{0.5, 0.3, 0.1}, []int{0, 2}},
+		{[]float64{1.1, 0.3, 0.1}, []int{1, 2}}, {[]float64{1.1, 0.6, 0.6}, nil},
+	} {
+		plan, err := datadir.Plan(task, task.Hashed())
+		require.NoError(t, err)
+		if got := plan.Affordable(c.prices); !slices.Equal(got, c.want) {
+			t.Errorf("of prices %v, recipes %v are paid, not %v", c.prices, got, c.want)
+		}
+	}
+	for _, shares := range [][]float64{{0.2, 0.2, 0.1}, {0.3, 0.3, 0.4}, {0.1, 0.1, 0.8}} {
+		for i := range shares {
+			task.Sums.Recipes[i].Share = shares[i]
+		}
+		plan, err := datadir.Plan(task, task.Hashed())
+		require.NoError(t, err)
+		files := datadir.Files{Task: task, Config: datadir.DefaultConfig(task), Catalogue: task.Hashed()}
+		var prices []float64
+		for i := range shares {
+			s, err := plan.Sum(i, 1, 1)
+			require.NoError(t, err)
+			price, err := files.Price(s.Mechanism)
+			require.NoError(t, err)
+			prices = append(prices, price)
+		}
+		if got := plan.Affordable(prices); len(got) != len(shares) {
+			t.Errorf("of shares %v with prices %v, only recipes %v are paid", shares, prices, got)
+		}
+	}
+}
+
 // Records that come between the rounds of an epoch wait for the next one.
 func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 	t.Parallel()
@@ -448,13 +487,13 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 		return list
 	}
 	p.stand(committeeSize, api.SumsToCome, 30)
-	price := n.sums.prices["mean"]
-	n.sums.prices["mean"] = 0.6 // which a budget has once, and not for both rounds
+	paid := n.sums.paid
+	n.sums.paid = n.sums.plan.Affordable([]float64{0.6}) // which a budget has once, and not for both rounds
 	if got := payers(1, 1); got != nil {
 		t.Errorf("cohorts %v pay for a round without the budget for the next one", got)
 	}
 	p.stand(committeeSize, api.SumsNever, 30)
-	n.sums.prices["mean"] = price
+	n.sums.paid = paid
 	if got := payers(1, 2); got != nil {
 		t.Errorf("without the first round, cohorts %v pay for the second", got)
 	}

@@ -273,6 +273,9 @@ func recipesText(s api.SumsBudget) string {
 		if r.Rounds > 1 {
 			text += fmt.Sprintf(" in %d rounds", r.Rounds)
 		}
+		if r.Skipped && !s.OnlyFetches {
+			text += ", never paid here: less is left for it"
+		}
 		each = append(each, text)
 	}
 	return " (" + strings.Join(each, ", ") + ")"

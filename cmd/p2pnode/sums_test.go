@@ -269,6 +269,10 @@ func TestSumTexts(t *testing.T) {
 			}}),
 			[]string{"50 % of each record's budget (gradient 50 % (by your epsilon and delta, 200 % of yours) in 16 rounds). This node only fetches", "2 rounds are left", "or in a private sum"}, "once",
 		},
+		{recipesText(api.SumsBudget{Recipes: []api.RecipePrice{{Recipe: "items", Rounds: 1, Share: 0.5, Price: 0.6}, {Recipe: "mean", Rounds: 2, Share: 0.5, Price: 0.6, Skipped: true}}}), []string{
+			"(items 50 % (by your epsilon and delta, 60 % of yours), mean 50 % (by your epsilon and delta, 60 % of yours) in 2 rounds, never paid here: less is left for it)",
+		}, "items 60"},
+		{stateOfSum(with(func(s *api.Sum) { s.State, s.Part, s.Opens = api.SumWaiting, api.PartNone, 1 })), []string{"opens after 1970-"}, "not open yet"},
 		{budgetText(api.Budget{Unbounded: true, Sums: &api.SumsBudget{Committee: four}}), []string{"NO GUARANTEE"}, "committee"},
 		{budgetText(api.Budget{Person: []api.PersonBudget{{}}, Sums: &api.SumsBudget{Only: true}}), []string{"there are no records yet", "all private sums of the task are over"}, "retired"},
 		{

@@ -145,7 +145,10 @@ type RecipePrice struct {
 	Recipe string  `json:"recipe"`
 	Rounds int     `json:"rounds"`
 	Share  float64 `json:"share"` // by the task
-	Price  float64 `json:"price"` // by the configuration of this node; above 1 it is never paid
+	Price  float64 `json:"price"` // by the configuration of this node
+	// Skipped says that this node never pays it: what the recipes before it leave of a
+	// record's budget is less.
+	Skipped bool `json:"skipped"`
 }
 
 // MemberKeys is what a member of a committee keeps to itself, without the keys.

@@ -117,17 +117,17 @@ func OnlyFetches(t *learner.Task, c Config, catalogue *learner.Catalogue) (bool,
 		return false, nil
 	}
 	files := Files{Task: t, Config: c, Catalogue: catalogue}
-	for i := range t.Sums.Recipes {
+	prices := make([]float64, len(t.Sums.Recipes))
+	for i := range prices {
 		s, err := plan.Sum(i, 1, 1)
 		if err != nil {
 			return false, fmt.Errorf("node: %w", err)
 		}
-		price, err := files.Price(s.Mechanism)
-		if err != nil || plan.Affordable(i, price) {
+		if prices[i], err = files.Price(s.Mechanism); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	return len(plan.Affordable(prices)) == 0, nil
 }
 
 func (e *Explanation) releases(t *learner.Task, c *Config) error {

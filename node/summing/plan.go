@@ -98,10 +98,17 @@ func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) 
 	return recipe{s, string(text), scale * (1 + roundingMargin)}, nil
 }
 
-// Affordable reports whether a record's budget pays for all rounds of a recipe, if one takes this
-// share of it.
-func (p *Plan) Affordable(recipe int, price float64) bool {
-	return price*float64(p.Recipe(recipe).Rounds()) <= 1
+// Affordable returns the recipes for all of whose rounds a record's budget pays, together, if a
+// contribution to the i-th recipe takes prices[i] of it. The task's order says which come first.
+func (p *Plan) Affordable(prices []float64) (recipes []int) {
+	left := 1.0
+	for i, r := range p.recipes {
+		if all := prices[i] * float64(r.Rounds()); all <= left {
+			recipes = append(recipes, i)
+			left -= all
+		}
+	}
+	return recipes
 }
 
 // Recipes returns how many recipes there are; 0: the task has no sums.
