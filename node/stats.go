@@ -18,7 +18,8 @@ import (
 
 // Stats holds the numbers of a node for those who watch it from outside. They say how it
 // is doing and what it has spent. They say nothing of what records hold or how well a
-// model predicts them: Status is without Personal. Counts begin at [Open].
+// model predicts them: Status is without Personal. Counts begin at [Open], and those of
+// models, messages and releases at each [Node.Run] or end of a pause.
 type Stats struct {
 	Status api.Status // with all of its private sums
 	Fits   FitStats

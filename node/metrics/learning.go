@@ -23,19 +23,29 @@ func learning() []metric {
 				add(float64(s.Status.HeldOut), "held_out")
 				add(float64(s.Status.SetAside), "set_aside")
 			}, "kind"),
-		gauge("learning_neighbours", "Neighbours.", func(s *node.Stats) float64 { return float64(s.Status.Neighbours) }),
-		gauge("learning_neighbours_listening", "Neighbours that are connected and listen.", func(s *node.Stats) float64 { return float64(s.Status.Listening) }),
-		gauge("learning_neighbours_heard", "Neighbours whose model has arrived.", func(s *node.Stats) float64 { return float64(s.Status.Heard) }),
+		neighbours("learning_neighbours", "Neighbours.", func(s *api.Status) int { return s.Neighbours }),
+		neighbours("learning_neighbours_listening", "Neighbours that are connected and listen.", func(s *api.Status) int { return s.Listening }),
+		neighbours("learning_neighbours_heard", "Neighbours whose model has arrived.", func(s *api.Status) int { return s.Heard }),
 		counter("learning_neighbour_changes_total", "Neighbours that came or went.", func(s *node.Stats) float64 { return float64(s.Status.EdgeChanges) }),
-		counter("learning_edges_dropped_total", "Edges left out of a round because a neighbour was not heard in time.",
+		counter("learning_edges_dropped_total", "Edges left out of a round because a neighbour was not heard in time, since the node was made.",
 			ofRounds(func(r *api.Rounds) uint64 { return r.Dropped })),
-		counter("learning_edges_asymmetric_total", "Edges that only one end left out of a round.",
+		counter("learning_edges_asymmetric_total", "Edges that only one end left out of a round, since the node was made.",
 			ofRounds(func(r *api.Rounds) uint64 { return r.Asymmetric })),
 		total("learning_fit_duration_seconds", "How long the fits of the personal model took, and how many there were.",
 			func(s *node.Stats) (uint64, float64) { return s.Fits.Ended, s.Fits.Seconds }),
 		counter("learning_fit_failures_total", "Fits of the personal model that failed.", func(s *node.Stats) float64 { return float64(s.Fits.Failed) }),
 		moment("learning_last_fit_timestamp_seconds", "When the newest personal model was fitted; 0: there is none.", func(s *node.Stats) time.Time { return s.Fits.Last }),
 	}
+}
+
+// neighbours reads a number of neighbours. It is not there where only private sums are made: such
+// a node has none and misses nobody.
+func neighbours(name, help string, read func(*api.Status) int) metric {
+	return gauges(name, help+" Not there where only private sums are made.", func(s *node.Stats, add sample) {
+		if !s.Status.Privacy.SumsOnly {
+			add(float64(read(&s.Status)))
+		}
+	})
 }
 
 // ofRounds reads a count of learners in rounds. It is 0 for other learners.

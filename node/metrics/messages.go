@@ -9,7 +9,7 @@ func messages() []metric {
 	return []metric{
 		counter("gossip_messages_published_total", "Models that this node sent out, once each.",
 			func(s *node.Stats) float64 { return float64(s.Status.Traffic.Published) }),
-		counter("gossip_messages_expected_total", "The same, times the neighbours that listened.",
+		counter("gossip_messages_expected_total", "Models that this node sent out, times the neighbours that listened: what all others together should deliver of it.",
 			func(s *node.Stats) float64 { return float64(s.Status.Traffic.Expected) }),
 		counter("gossip_messages_delivered_total", "Models of neighbours that arrived and were taken.",
 			func(s *node.Stats) float64 { return float64(s.Status.Traffic.Delivered) }),

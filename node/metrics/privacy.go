@@ -30,7 +30,7 @@ func privacy() []metric {
 			func(s *node.Stats) float64 { return float64(s.Unprotected) }),
 		flag("privacy_unprotected", "1 if the configuration allows releases without a guarantee.",
 			func(s *node.Stats) bool { return s.Status.Privacy.Unprotected }),
-		flag("privacy_exhausted", "1 if nothing is released any more of the records that are there: their budget is used, or they wait for more.",
+		flag("privacy_exhausted", "1 if nothing is released any more of the records that are there: their budget is used, or they wait for more. Where there are only private sums: 1 if all of them are over.",
 			func(s *node.Stats) bool { return s.Status.Done }),
 		flag("privacy_contradicted", "1 if a peer showed that the data directory is an old copy: nothing is released until it is restored.",
 			func(s *node.Stats) bool { return s.Status.Contradicted > 0 }),
