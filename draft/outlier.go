@@ -57,6 +57,14 @@ func (e *edge) far(from int, end float64, most int) (numbers, cells int) {
 	return numbers, cells
 }
 
+// standsIn reports whether the lowest number stands for no value, as -999 may in a column that is
+// otherwise never negative: it is in several cells, and ten times as far from 0 as half of the
+// numbers are. In a skewed column it need not lie apart from the others.
+func (e *edge) standsIn(median float64, most int) bool {
+	const far = 10
+	return len(e.numbers) > 1 && e.numbers[1] >= 0 && median > 0 && e.numbers[0] < -far*median && e.cells[0] > 1 && e.cells[0] <= most
+}
+
 // bulk is where nearly all numbers of a column lie, and how many lie apart from these. Nine of
 // ten are in it, and so are all of a column half of whose numbers are the same.
 func (c *Column) bulk() (bulk Range, apart int) {
@@ -67,6 +75,10 @@ func (c *Column) bulk() (bulk Range, apart int) {
 		return bulk, 0
 	}
 	low, high := 0, 0
+	if c.lowest.standsIn(sorted[len(sorted)/2], c.Numbers/tenth) {
+		low, apart = 1, c.lowest.cells[0]
+		bulk.Low = c.lowest.numbers[low]
+	}
 	for {
 		l, lows := c.lowest.far(low, bulk.High, c.Numbers/tenth-apart)
 		low, apart = low+l, apart+lows

@@ -147,6 +147,33 @@ func TestRangesThatDoNotFit(t *testing.T) {
 	}
 }
 
+// A number that stands for no value is told in a skewed column too, where it need not lie apart.
+func TestNumbersThatStandForNoValue(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for _, c := range []struct {
+		low   float64
+		cells int
+		want  string
+	}{
+		{-999, 8, "8 of 400 numbers lie far from all others, as -999 on line 2 does, and these are between 0."},
+		{-999, 1, ""}, // which may be a value
+		{-999, 50, ""},
+		{-3, 8, ""},
+	} {
+		column := newColumn("x", 0)
+		for i := range 400 {
+			v := math.Exp(1.5 + 2*r.NormFloat64())
+			if i < c.cells {
+				v = c.low
+			}
+			column.addNumber(2+i, v)
+		}
+		if got := column.apart(); c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v in %d cells: %q, want %q", c.low, c.cells, got, c.want)
+		}
+	}
+}
+
 // A range that is too wide to compute with is refused, with the cell that made it so.
 func TestBoundlessTarget(t *testing.T) {
 	rows := "x,y\n" + strings.Join(made(40, func(i int) string { return fmt.Sprintf("%d,%d", i*i%17, i*i%23) }), "\n")
