@@ -184,7 +184,7 @@ func (n *Node) closed(c privacy.Cohort) bool {
 
 // errStranded is the error of a restored node whose learner goes in rounds.
 var errStranded = api.Advise(errors.New("node: the directory was restored, and its task's learner goes in rounds, where nobody would follow it: it predicts, and takes part no more"),
-	"to take part, make a node in an empty directory, with records that were in none; if this is a server, make a task that names another one")
+	"to take part, make a node in an empty directory, with records that were in none; if the task names this node, as a server of polar, make a task that names another one")
 
 // stranded says why a restored node cannot take part any more; nil: it can.
 func (n *Node) stranded() error {

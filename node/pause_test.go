@@ -59,6 +59,9 @@ func TestPauseIsDurable(t *testing.T) {
 	n = openNode(t, n.dir)
 	stop := start(t, n)
 	eventsUntil(t, n, "paused")
+	if err := n.Ready(); err == nil || !strings.Contains(err.Error(), "paused it; it takes part again after p2pnode resume") {
+		t.Errorf("why it takes no part: %v", err)
+	}
 	if s := status(t, n); s.Running || len(s.Paused) != 1 || time.Since(s.Paused[0].Since) > time.Minute {
 		t.Errorf("after a restart the node says %+v", s)
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/floats"
@@ -81,6 +82,7 @@ func PredictionOf(t *learner.Task, m *Fitted, asked learner.Record) (p api.Predi
 	p.Class, p.Value = predict(t, m.Theta, x)
 	p.AloneClass, p.Alone = predict(t, m.Alone, asked.X)
 	p.Probabilities = probabilities(t, m.Theta, x)
+	p.Guess = m.Records == 0 && slices.Equal(m.Theta, m.Alone)
 	var noted learner.Tally
 	noted.Add(asked.Cells)
 	p.Cells = t.Tally(noted)

@@ -34,6 +34,29 @@ func TestPredictRows(t *testing.T) {
 	}
 }
 
+// A prediction says whether it is a guess: there is no record, and nothing was heard.
+func TestGuess(t *testing.T) {
+	row := map[string]string{"a": "0.5", "b": "0.5"}
+	ctx := t.Context()
+	empty := testNode(t, lineTask(), nil, nil)
+	p, err := empty.Predict(ctx, row)
+	rows, errRows := empty.PredictRows(ctx, api.Rows{Rows: []map[string]string{row}})
+	require.NoError(t, err, errRows)
+	if !p.Guess || !rows.Answers[0].Guess {
+		t.Errorf("without records: %+v, %+v", p, rows.Answers[0])
+	}
+	require.NoError(t, empty.Add(ctx, lineRecords(rand.New(rand.NewPCG(1, 1)), 1)))
+	if p, err = empty.Predict(ctx, row); err != nil || p.Guess {
+		t.Errorf("with a record: %+v, %v", p, err)
+	}
+	heard := &Fitted{PersonalModel: learner.PersonalModel{Theta: []float64{0, 0, 1}, Alone: []float64{0, 0, 0}}}
+	asked, err := empty.encodeAsked(row)
+	require.NoError(t, err)
+	if PredictionOf(empty.Task(), heard, asked).Guess {
+		t.Error("a model that follows others is a guess")
+	}
+}
+
 // A file that is asked in parts is answered by the model of the first until a newer one is
 // there, which is fitted meanwhile, and never by one that knows what was deleted.
 func TestPredictRowsSince(t *testing.T) {

@@ -21,8 +21,12 @@ import (
 	"p2pnode/peering"
 )
 
-// errNotReady is the error of a node that does not take part, or that is only starting.
-var errNotReady = errors.New("node: the node takes no part in its network")
+var (
+	// errNotReady is the error of a node that does not take part, or that is only starting.
+	errNotReady = api.Advise(errors.New("node: the node takes no part in its network"), "wait a moment, or start the daemon")
+	// errPaused is that of a node that its owner has paused.
+	errPaused = api.Advise(errors.New("node: the node takes no part in its network: its owner has paused it"), "it takes part again after p2pnode resume")
+)
 
 // errNotRunning is the error for a session that has just ended.
 var errNotRunning = errors.New("node: the node is stopping")
@@ -292,10 +296,13 @@ func (n *Node) discoveryConfig(hood *neighbourhood) discovery.Config {
 
 // Ready says why the node takes no part in its network, and nil once it does.
 func (n *Node) Ready() error {
-	if n.current() == nil {
-		return errNotReady
+	switch {
+	case n.current() != nil:
+		return nil
+	case len(n.Paused()) > 0:
+		return errPaused
 	}
-	return nil
+	return errNotReady
 }
 
 // Addrs waits until Run takes part in the network. It returns the addresses at which

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"p2pnode/node/api"
@@ -54,21 +53,8 @@ meanwhile, later rows are of the newer model.`,
 			if err != nil {
 				return usageError{err, cmd}
 			}
-			var known bool
-			request := func(owner api.Owner, ctx context.Context) (p api.Prediction, err error) {
-				if p, err = owner.Predict(ctx, row); err != nil {
-					return p, err
-				}
-				known, err = knowsAnything(ctx, owner)
-				return p, err
-			}
-			return ask(cmd, o, request, func(p api.Prediction) string {
-				text := predictionText(p, decimals(p.Value, p.Alone))
-				if known {
-					return text
-				}
-				return text + untrained
-			})
+			request := func(owner api.Owner, ctx context.Context) (api.Prediction, error) { return owner.Predict(ctx, row) }
+			return ask(cmd, o, request, func(p api.Prediction) string { return predictionText(p, decimals(p.Value, p.Alone)) })
 		},
 	}
 	c.Args = func(_ *cobra.Command, args []string) error { return file.check(args) }
@@ -78,16 +64,9 @@ meanwhile, later rows are of the newer model.`,
 	return c
 }
 
-// untrained is the warning with the prediction of a node that knows nothing.
+// untrained is the warning with the predictions of a node that knows nothing.
 const untrained = "This is a guess: the node has no records, and has learned from nobody. Add records with\n" +
 	"p2pnode data import FILE.csv, and meet others with p2pnode run.\n"
-
-// knowsAnything reports whether a node has records or has heard from anybody.
-func knowsAnything(ctx context.Context, owner api.Owner) (bool, error) {
-	s, err := owner.Progress(ctx)
-	sums := s.Sums != nil && slices.ContainsFunc(s.Sums.List, func(k api.Sum) bool { return k.State == api.SumHere })
-	return s.Records > 0 || s.Heard > 0 || sums, err
-}
 
 // check returns an error if arguments and flags do not fit together.
 func (f *predictFile) check(args []string) error {
@@ -128,6 +107,9 @@ func predictionText(p api.Prediction, decimals int) string {
 	}
 	for _, line := range notedLines(p.Cells) {
 		text += paragraph("", line+".")
+	}
+	if p.Guess {
+		text += untrained
 	}
 	return text
 }

@@ -293,6 +293,7 @@ func (p *rowPredictor) write(i *item, answer api.Answer) error {
 		return p.out.bad(i.line, answer.Error)
 	}
 	p.report.Rows++
+	p.report.Guess = p.report.Guess || answer.Guess
 	p.report.Cells = addTallies(p.report.Cells, answer.Cells)
 	return p.out.row(i, answer.Prediction)
 }
@@ -301,8 +302,9 @@ func (p *rowPredictor) write(i *item, answer api.Answer) error {
 type predictReport struct {
 	Rows   int               `json:"rows"`
 	Bad    int               `json:"bad"`
-	Models int               `json:"models"` // that answered: more than one if it learned meanwhile
-	Cells  []api.ColumnTally `json:"cells"`  // that were not taken as they are
+	Models int               `json:"models"`          // that answered: more than one if it learned meanwhile
+	Guess  bool              `json:"guess,omitempty"` // as in [api.Prediction], of any row
+	Cells  []api.ColumnTally `json:"cells"`           // that were not taken as they are
 }
 
 // String implements [fmt.Stringer].
@@ -317,6 +319,9 @@ func (r predictReport) String() string {
 	}
 	if r.Models > 1 {
 		b.WriteString(paragraph("", fmt.Sprintf("The model learned meanwhile: %d answered, each for the rows after those of the one before.", r.Models)))
+	}
+	if r.Guess {
+		b.WriteString(untrained)
 	}
 	return b.String()
 }

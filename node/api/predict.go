@@ -18,6 +18,9 @@ type Prediction struct {
 	// Probabilities holds the personal model's probability for each class that the task
 	// names.
 	Probabilities map[string]float64 `json:"probabilities,omitempty"`
+	// Guess says that no record and nothing that others know is behind the models, so that
+	// the values tell nothing.
+	Guess bool `json:"guess,omitempty"`
 	// Cells counts the cells that were not taken unchanged, for each column that has
 	// one.
 	Cells []ColumnTally `json:"cells"`

@@ -15,7 +15,8 @@ func routeHealth(r *routes, c Config) {
 	handle(r, operation{"GET /readyz", api.Open, "isReady", "That the node takes part in its network"},
 		func(context.Context, *struct{}) (*struct{}, error) {
 			if err := c.Ready(); err != nil {
-				return nil, refuse(http.StatusServiceUnavailable, err.Error(), "wait a moment, or start the daemon")
+				p := api.Explain(err)
+				return nil, refuse(http.StatusServiceUnavailable, p.Detail, p.Hint)
 			}
 			return nil, nil
 		})

@@ -13,7 +13,7 @@ export function sums({ sums: s }) {
   if (!s) return [h('h1', {}, 'Private sums'), empty('This task has none.')];
   return [
     h('section', { class: 'verdict' },
-      h('h1', {}, h('span', { class: 'question' }, 'What do the private sums say?'), ' ', h('span', { class: 'answer' }, `${count(s.known)} of ${plural(s.all, 'result')} here`)),
+      h('h1', {}, h('span', { class: 'question' }, 'What do the private sums say?'), ' ', h('span', { class: 'answer' }, `${plural(s.known, 'result')} here`)),
       h('p', {}, `Your records are in ${count(s.listed)} of them. A committee adds up what everybody knows without seeing what anybody adds.`,
         s.only_fetches ? ' Your node only fetches results: a sum would cost more than its whole budget.' : '')),
     card('Each sum', s.sums?.length ? table('sums', 'By kind, epoch and round', ['kind', 'epoch', 'state', 'your part', ['people', 'n'], ['price', 'n'], 'closes'],
