@@ -17,14 +17,22 @@ export function sums({ sums: s }) {
       h('p', {}, `Your records are in ${count(s.listed)} of them. A committee adds up what everybody knows without seeing what anybody adds.`,
         s.only_fetches ? ' Your node only fetches results: a sum would cost more than its whole budget.' : '')),
     card('Each sum', s.sums?.length ? table('sums', 'By kind, epoch and round', ['kind', 'epoch', 'state', 'your part', ['people', 'n'], ['price', 'n'], 'closes'],
-      s.sums.toReversed().map((k) => [k.recipe, `${k.epoch} of ${k.epochs}${k.rounds > 1 ? `, round ${k.round} of ${k.rounds}` : ''}`, state(k), parts[k.part] || k.part,
+      s.sums.toReversed().map((k) => [k.recipe, `${k.epoch} of ${k.epochs}${k.rounds > 1 ? `, round ${k.round} of ${k.rounds}` : ''}`, state(k), part(k),
         k.state === 'here' ? count(k.people) : '–', share(k.price), k.closes ? clock(1000 * k.closes) : '–'])) : empty('None has begun.')),
     card('The committee', h('p', {}, `${s.committee.quorum} of ${s.committee.members.length} have to certify who is in a sum, and ${s.committee.colluding + 1} to sign its result. Nobody learns what you added unless ${s.committee.colluding + 1} of them work together.`),
       table('members', 'Its members', ['member', 'last answered'], (s.committee.members || []).map((m) => [short(m.peer) + (m.self ? ' (you)' : ''), answered(m)]))),
   ];
 }
 
+// silent says of a sum that was paid for that no member has told more of it, as after a restore.
+const silent = (k) => k.state === 'waiting' && k.part !== 'none';
+
+function part(k) {
+  return silent(k) && k.part === 'sent' ? 'you paid' : parts[k.part] || k.part;
+}
+
 function state(k) {
+  if (silent(k)) return 'opened, no news since';
   if (k.opens) return `opens after ${clock(1000 * k.opens)}`;
   const missing = k.missing?.length ? `; missing: ${k.missing.map(short).join(', ')}` : '';
   return (states[k.state] || k.state) + missing;
