@@ -63,7 +63,8 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	serve := func(s *sums.Sum) {
-		members.Go(func() { d.Serving(ctx, s, n.sums.plan.Membership(n.committeeDir(), n.sums.opens(w))) })
+		o := n.sums.plan.Membership(n.committeeDir(), n.sums.opens(w))
+		members.Go(func() { d.Serving(ctx, s, o) })
 	}
 	if err := n.serveKept(d, w, serve); err != nil {
 		return err

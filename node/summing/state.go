@@ -81,12 +81,11 @@ func (p *part) opened(o *sums.Opening) {
 func (p *part) otherBegan(member int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.began[member] {
+		return
+	}
 	if p.began[member] = true; len(p.began) == p.sum.Committee.Colluding+1 {
-		select {
-		case <-p.others:
-		default:
-			close(p.others)
-		}
+		close(p.others)
 	}
 }
 
