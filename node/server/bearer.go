@@ -103,8 +103,8 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 // browser other ports of the same host are the same site, so it sends them the cookies
 // too.
 func (b *Bearer) identify(r *http.Request) (t api.Token, err error) {
-	if secret, shown := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); shown {
-		if t, found := b.tokens.Find(secret); found {
+	if scheme, secret, shown := strings.Cut(r.Header.Get("Authorization"), " "); shown && strings.EqualFold(scheme, "Bearer") {
+		if t, found := b.tokens.Find(strings.TrimLeft(secret, " ")); found {
 			return t, nil
 		}
 	} else if t, found := sessionOf(r, b.tokens); found {

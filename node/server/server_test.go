@@ -215,6 +215,18 @@ func TestWrongTokensAreLimited(t *testing.T) {
 	}
 }
 
+// The name of the scheme has no case, and any number of blanks follow it (RFC 9110).
+func TestTokensAreShownInAnyCase(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Read)
+	for shown, want := range map[string]int{"bearer " + secret: 200, "BEARER   " + secret: 200, "Basic " + secret: 401, "Bearer": 401, secret: 401} {
+		answer, text := o.ask(t, "GET", "/v1/openapi.json", func(r *http.Request) { r.Header.Set("Authorization", shown) })
+		if answer.StatusCode != want {
+			t.Errorf("%q: %s %.200s, want %d", strings.ReplaceAll(shown, secret, "SECRET"), answer.Status, text, want)
+		}
+	}
+}
+
 // Pages elsewhere, and names that somebody points at this machine, get nothing.
 func TestHostAndOrigin(t *testing.T) {
 	o := offer(t, false)
