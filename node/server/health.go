@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"p2pnode/node/api"
 )
@@ -36,13 +35,9 @@ func routePages(r *routes, c Config) {
 		})
 	}
 	if c.Pages != nil {
-		r.mux.HandleFunc("GET /{path...}", func(w http.ResponseWriter, q *http.Request) {
+		r.pages.HandleFunc("GET /{path...}", func(w http.ResponseWriter, q *http.Request) {
 			if _, err := allow(q, api.Open); err != nil {
 				writeProblem(w, problemOf(err))
-				return
-			}
-			if strings.HasPrefix(q.URL.Path, "/v1/") {
-				http.NotFound(&unrouted{w, q.Method}, q)
 				return
 			}
 			c.Pages.ServeHTTP(w, q)

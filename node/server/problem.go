@@ -85,6 +85,9 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	_ = json.NewEncoder(w).Encode(p.Problem) // cannot be reported: the client has gone
 }
 
+// describes is the hint where a request is none that the server knows.
+const describes = "GET /v1/openapi.json, with a token, describes each request"
+
 // mostMistakes is how many mistakes in a request are named. A list of rows may have one in
 // each.
 const mostMistakes = 10
@@ -104,5 +107,5 @@ func ours(_ huma.Context, _ string, answer any) (any, error) {
 		details = append(details, fmt.Sprintf("and %d mistakes more", more))
 	}
 	return &api.Problem{Type: "about:blank", Title: e.Title, Status: e.Status, Kind: "request",
-		Detail: strings.Join(details, "; "), Hint: "GET /v1/openapi.json describes each request"}, nil
+		Detail: strings.Join(details, "; "), Hint: describes}, nil
 }

@@ -24,6 +24,9 @@ type routes struct {
 	mux  *http.ServeMux
 	huma huma.API
 	held held
+	// pages answers outside of /v1 what mux does not. In mux, a route for every GET would
+	// hide that a path takes other methods only.
+	pages *http.ServeMux
 }
 
 // operation is one thing that a client can ask for.
@@ -49,7 +52,7 @@ func newRoutes() *routes {
 	c.Info.Description = "What the owner of a p2pnode data directory can ask of it."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
 		Description: "A token of `p2pnode token new`. The socket of the data directory asks for none."}}
-	return &routes{mux: mux, huma: humago.New(mux, c), held: held{each: make(map[string]int)}}
+	return &routes{mux: mux, huma: humago.New(mux, c), held: held{each: make(map[string]int)}, pages: http.NewServeMux()}
 }
 
 // unmarshal reads JSON. It refuses bytes that are no UTF-8, which the standard library
@@ -103,10 +106,16 @@ var errUTF8 = errors.New("is not text in UTF-8")
 // ServeHTTP implements [http.Handler]. A request that no route answers gets a problem
 // too.
 func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	if _, pattern := r.mux.Handler(q); pattern == "" {
+	mux := r.mux
+	_, pattern := mux.Handler(q)
+	if pattern == "" && !strings.HasPrefix(q.URL.Path, "/v1/") {
+		mux = r.pages
+		_, pattern = mux.Handler(q)
+	}
+	if pattern == "" {
 		w = &unrouted{w, q.Method}
 	}
-	r.mux.ServeHTTP(w, q)
+	mux.ServeHTTP(w, q)
 }
 
 // unrouted replaces the text that a mux writes when it has no route.
@@ -118,11 +127,12 @@ type unrouted struct {
 // WriteHeader implements [http.ResponseWriter].
 func (w *unrouted) WriteHeader(status int) {
 	w.Header().Del("Content-Length")
-	detail := "there is nothing to ask for here"
+	detail, hint := "there is nothing to ask for here", describes
 	if status == http.StatusMethodNotAllowed {
 		detail += " with " + w.method
+		hint = "ask with " + w.Header().Get("Allow") + "; " + hint
 	}
-	writeProblem(w.ResponseWriter, problemOf(refuse(status, detail, "GET /v1/openapi.json describes each request")))
+	writeProblem(w.ResponseWriter, problemOf(refuse(status, detail, hint)))
 }
 
 // Write implements [http.ResponseWriter].

@@ -428,11 +428,32 @@ func TestStatuses(t *testing.T) {
 		{"GET", "/v1/members", http.StatusConflict, "has joined no private network"},
 		{"DELETE", "/v1/records/77", http.StatusNotFound, "no such record"},
 		{"GET", "/v1/nothing", http.StatusNotFound, `nothing to ask for here"`},
+		{"POST", "/v1/nothing", http.StatusNotFound, `nothing to ask for here"`},
 		{"DELETE", "/v1/status", http.StatusMethodNotAllowed, "nothing to ask for here with DELETE"},
+		{"GET", "/v1/predict", http.StatusMethodNotAllowed, "ask with POST"},
 	} {
 		answer, text := o.ask(t, c.method, c.path, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) })
 		if answer.StatusCode != c.want || !strings.Contains(text, c.says) || answer.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %s: %s, %s", c.method, c.path, answer.Status, text)
+		}
+	}
+}
+
+// Who asks for a path with another method is told with which ones it may be asked.
+func TestAnotherMethod(t *testing.T) {
+	o := offer(t, false)
+	for path, may := range map[string]string{
+		"/v1/predict": "POST", "/v1/predict/rows": "POST", "/v1/pause": "POST", "/v1/resume": "POST", "/v1/records/file": "DELETE, POST", "/v1/session": "DELETE, POST",
+		"/v1/records": "GET, HEAD, POST", "/v1/logs/levels": "GET, HEAD, PUT", "/v1/status": "GET, HEAD", "/metrics": "GET, HEAD", "/healthz": "GET, HEAD", "/": "GET, HEAD", "/app.js": "GET, HEAD",
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH"} {
+			if strings.Contains(may, method) {
+				continue
+			}
+			answer, text := o.ask(t, method, path, nil)
+			if answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != may || !strings.Contains(text, "ask with "+may+";") {
+				t.Errorf("%s %s: %s, Allow %q, want %q: %s", method, path, answer.Status, answer.Header.Get("Allow"), may, text)
+			}
 		}
 	}
 }
@@ -455,7 +476,7 @@ func TestSlowClients(t *testing.T) {
 		{"no token", "POST /v1/predict", host, http.StatusUnauthorized},
 		{"another host", "POST /v1/predict", "evil.example", http.StatusForbidden},
 		{"a page", "GET /", host, http.StatusOK},
-		{"no route", "POST /v1/nothing", host, http.StatusMethodNotAllowed},
+		{"no route", "POST /v1/nothing", host, http.StatusNotFound},
 		{"a body that nobody reads", "DELETE /v1/tokens/none", right, http.StatusNotFound},
 	} {
 		t.Run(c.what, func(t *testing.T) {
