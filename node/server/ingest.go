@@ -141,7 +141,7 @@ func (r lineReader) next() (lines []string, err error) {
 			lines = append(lines, string(bytes.TrimRight(line, "\r\n")))
 		}
 		if err != nil || len(lines) == mostLines {
-			return lines, err
+			return lines, bodyError(err)
 		}
 		if more, _ := r.Peek(r.Buffered()); bytes.IndexByte(more, '\n') < 0 {
 			return lines, nil

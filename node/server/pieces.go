@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -45,7 +46,8 @@ func (p *bodyPieces) Read(b []byte) (int, error) {
 		until = p.end
 	}
 	if p.connection.SetReadDeadline(until) != nil { // a connection of a test has no deadlines
-		return p.ReadCloser.Read(b)
+		n, err := p.ReadCloser.Read(b)
+		return n, bodyError(err)
 	}
 	n, err := p.ReadCloser.Read(b)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -54,7 +56,20 @@ func (p *bodyPieces) Read(b []byte) (int, error) {
 	if errors.Is(err, io.EOF) && p.answer != nil {
 		p.answer.sends = false // a deadline would end the connection during a long answer
 	}
-	return n, err
+	return n, bodyError(err)
+}
+
+// bodyError says in words why no more of a request's body can be read. The end of the body
+// is no error.
+func bodyError(err error) error {
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return refuse(http.StatusRequestTimeout, "the body of the request comes too slowly",
+			fmt.Sprintf("send each part of it within %.0f seconds, and all of a JSON value within %.0f; POST /v1/records/stream waits for records", pieceTimeout.Seconds(), bodyTimeout.Seconds()))
+	}
+	return refuse(http.StatusBadRequest, "the body of the request breaks off before its end", "send as many bytes as the header Content-Length says, or the last chunk, and try again")
 }
 
 // answerPieces bounds the time of each piece of an answer that a client receives. It also

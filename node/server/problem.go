@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -60,8 +59,6 @@ func problemOf(err error) problem {
 	p.Status = statuses[p.Kind]
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		p.Status = http.StatusRequestEntityTooLarge
-	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		p.Status = http.StatusRequestTimeout
 	} else if p.Status == 0 && errors.Is(err, context.DeadlineExceeded) {
 		p.Status = http.StatusServiceUnavailable
 	} else if _, gone := errors.AsType[*net.OpError](err); p.Status == 0 && (gone || errors.Is(err, api.ErrSilent)) {

@@ -160,9 +160,15 @@ func (r *routes) document(o operation) huma.Operation {
 		defer context.AfterFunc(who.Life, end)()
 		*q = *q.WithContext(asked)
 		q.Body = timed(w, q.Body, ctx.Operation())
-		if isJSON(ctx.Operation()) && o.scope != api.Open {
-			text, taken, err := r.held.receive(who.Token, q.Body)
-			defer r.held.give(who.Token, taken)
+		if isJSON(ctx.Operation()) {
+			var text []byte
+			if o.scope == api.Open {
+				text, err = io.ReadAll(io.LimitReader(q.Body, maxOpen)) // huma refuses so many
+			} else {
+				var taken int
+				text, taken, err = r.held.receive(who.Token, q.Body)
+				defer r.held.give(who.Token, taken)
+			}
 			if err != nil {
 				writeProblem(w, problemOf(err))
 				return

@@ -458,6 +458,28 @@ func TestAnotherMethod(t *testing.T) {
 	}
 }
 
+// A request that breaks off is answered with what is wrong with it, in words.
+func TestABodyThatBreaksOff(t *testing.T) {
+	o := offer(t, false)
+	host := strings.TrimPrefix(o.url, "http://")
+	secret := o.token(t, api.Data)
+	for _, route := range []string{"/v1/predict", "/v1/records", "/v1/records/file", "/v1/records/stream", "/v1/session"} {
+		for _, body := range []string{"Content-Length: 100\r\n\r\n{\"a\": 0", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n"} {
+			conn, err := net.Dial("tcp", host)
+			require.NoError(t, err)
+			_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s", route, host, secret, body)
+			require.NoError(t, err, conn.(*net.TCPConn).CloseWrite(), conn.SetReadDeadline(time.Now().Add(time.Minute)))
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			require.NoError(t, err)
+			text, err := io.ReadAll(answer.Body)
+			require.NoError(t, err, answer.Body.Close(), conn.Close())
+			if answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), `"detail":"the body of the request breaks off before its end","hint":"send `) {
+				t.Errorf("%s with %q: %s %s", route, body, answer.Status, text)
+			}
+		}
+	}
+}
+
 // A request whose rest does not come is answered after a while, and its connection is over,
 // whether anything reads the rest or not.
 func TestSlowClients(t *testing.T) {
@@ -473,6 +495,7 @@ func TestSlowClients(t *testing.T) {
 		want              int
 	}{
 		{"half a request", "POST /v1/predict", right, http.StatusRequestTimeout},
+		{"half a file", "POST /v1/records/file", right, http.StatusRequestTimeout},
 		{"no token", "POST /v1/predict", host, http.StatusUnauthorized},
 		{"another host", "POST /v1/predict", "evil.example", http.StatusForbidden},
 		{"a page", "GET /", host, http.StatusOK},
@@ -489,10 +512,10 @@ func TestSlowClients(t *testing.T) {
 			from := bufio.NewReader(conn)
 			answer, err := http.ReadResponse(from, nil)
 			require.NoError(t, err)
-			_, err = io.Copy(io.Discard, answer.Body)
+			text, err := io.ReadAll(answer.Body)
 			require.NoError(t, err, answer.Body.Close())
-			if answer.StatusCode != c.want {
-				t.Errorf("%s, want %d", answer.Status, c.want)
+			if answer.StatusCode != c.want || strings.Contains(string(text), "127.0.0.1") {
+				t.Errorf("%s, want %d: %s", answer.Status, c.want, text)
 			}
 			if _, err := from.ReadByte(); err != io.EOF {
 				t.Errorf("the connection goes on: %v", err)
