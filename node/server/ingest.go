@@ -12,6 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
 	"p2pnode/node/api"
 )
 
@@ -30,16 +33,19 @@ type recordsInput struct {
 // same transaction as the record, so a retry finds it. Two programs that choose the same
 // key do not replace each other's records, because who asks is part of the ID.
 func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.Acknowledgement], error) {
-	lines := api.Lines{From: 1, ID: in.Body.ID}
+	lines, keyed := api.Lines{From: 1, ID: in.Body.ID}, in.Key != ""
 	if !utf8.ValidString(in.Key) { // otherwise different keys would be the same in an ID
 		return nil, api.WrongRequest(fmt.Errorf("server: the header %s %w", keyColumn, errUTF8))
 	}
+	if keyed && lines.ID != "" {
+		return nil, api.WrongRequest(api.Advise(fmt.Errorf("server: the header %s and the column of id both say which record one is", keyColumn), "leave one of them out"))
+	}
 	who, _ := ctx.Value(asking{}).(string)
-	if lines.ID == "" && in.Key != "" {
+	if keyed {
 		lines.ID = keyColumn
 	}
 	for i, record := range in.Body.Records {
-		if lines.ID == keyColumn {
+		if keyed {
 			if _, taken := record[keyColumn]; taken {
 				return nil, api.WrongRequest(fmt.Errorf("server: record %d has a column %q, which stands for the header", i+1, keyColumn))
 			}
@@ -56,6 +62,21 @@ func (in *recordsInput) put(ctx context.Context, owner api.Recorder) (*body[api.
 		lines.Lines = append(lines.Lines, string(line))
 	}
 	return answer(owner.Put(ctx, lines))
+}
+
+// unkeyed refuses an Idempotency-Key where lines are stored as they come: after a lost answer
+// a program sends the lines that were not acknowledged, or a corrected file, and by its place
+// each line would replace another one.
+func unkeyed(d *huma.Operation) {
+	d.Middlewares = append(d.Middlewares, func(ctx huma.Context, next func(huma.Context)) {
+		if ctx.Header(keyColumn) == "" {
+			next(ctx)
+			return
+		}
+		_, w := humago.Unwrap(ctx)
+		writeProblem(w, problemOf(api.WrongRequest(api.Advise(fmt.Errorf("server: the header %s is for POST /v1/records only", keyColumn),
+			"leave it out, and say id=COLUMN to name the column of your own key of each record"))))
+	})
 }
 
 type streamInput struct {

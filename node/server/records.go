@@ -26,13 +26,16 @@ func routeRecords(r *routes, owner api.Recorder, log *slog.Logger) {
 	stream(r, operation{"POST /v1/records/stream", api.Data, "streamRecords", "Store lines of JSON as they come; each is acknowledged by a line once it is on disk"}, "application/x-ndjson",
 		func(w http.ResponseWriter, q *http.Request, in *streamInput) error {
 			return takeStream(w, q, in, owner)
-		}, takes("application/x-ndjson"))
+		}, takes("application/x-ndjson"), unkeyed)
 	handle(r, operation{"POST /v1/records/file", api.Data, "importFile", "Import a file of records, as CSV or as lines of JSON"},
 		func(ctx context.Context, in *importInput) (*body[api.ImportReport], error) {
 			return in.imported(ctx, owner)
 		},
-		takes("text/csv", "application/x-ndjson", "application/octet-stream"))
-	tell(r, operation{"POST /v1/records/lines", api.Data, "putLines", "Store some lines of a pipe"}, owner.Put)
+		takes("text/csv", "application/x-ndjson", "application/octet-stream"), unkeyed)
+	handle(r, operation{"POST /v1/records/lines", api.Data, "putLines", "Store some lines of a pipe"},
+		func(ctx context.Context, in *body[api.Lines]) (*body[api.Acknowledgement], error) {
+			return answer(owner.Put(ctx, in.Body))
+		}, unkeyed)
 	order(r, operation{"POST /v1/records/imported", api.Data, "checkFile", "Whether a file would be refused, by its digest"}, owner.Imported)
 	order(r, operation{"POST /v1/records/delete", api.Data, "deleteRecords", "Delete records"},
 		func(ctx context.Context, in api.Deletion) error { return owner.Delete(ctx, in.Numbers) })

@@ -660,6 +660,7 @@ func TestIdempotencyKey(t *testing.T) {
 	o := offer(t, false)
 	secret := o.token(t, api.Data)
 	other := o.token(t, api.Data)
+	columns := map[string]string{"column": "a", "both": "a", "the header's column": "Idempotency-Key"}
 	add := func(key, records string) (status int, outcomes string) {
 		answer, text := o.ask(t, "POST", "/v1/records", func(r *http.Request) {
 			bearer(secret)(r)
@@ -667,8 +668,9 @@ func TestIdempotencyKey(t *testing.T) {
 				bearer(other)(r)
 				key = "first"
 			}
-			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"records": `+records+`}`)), -1
-			if key != "" {
+			id, named := columns[key]
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"id": "`+id+`", "records": `+records+`}`)), -1
+			if key != "" && (!named || key == "both") {
 				r.Header.Set("Idempotency-Key", key)
 			}
 		})
@@ -698,6 +700,10 @@ func TestIdempotencyKey(t *testing.T) {
 		{"", `[]`, 422, ""},
 		{"", `[1]`, 422, ""},
 		{"fourth", `[{"Idempotency-Key": "x", "a": 0, "y": 1}]`, 400, ""},
+		{"column", two, 200, "new new "},
+		{"both", two, 400, ""},
+		{"the header's column", two, 200, "bad bad "}, // a column like any other, which these lack
+		{"the header's column", `[{"Idempotency-Key": "x", "a": 0, "y": 1}, {"Idempotency-Key": "x", "a": 0, "y": 2}]`, 200, "new replaced "},
 		{"Küche", two, 200, "new new "},
 		{"Köche", two, 200, "new new "},
 		{"K\xfcche", two, 400, ""}, // as in Latin-1
@@ -741,5 +747,20 @@ func TestStreamOfRecords(t *testing.T) {
 	require.NoError(t, feed.Close())
 	if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) > 0 {
 		t.Errorf("after the end: %q, %v", rest, err)
+	}
+}
+
+// An Idempotency-Key is refused where it would not make a retry harmless.
+func TestIdempotencyKeyElsewhere(t *testing.T) {
+	o := offer(t, false)
+	secret := o.token(t, api.Data)
+	for _, path := range []string{"stream", "file", "lines"} {
+		answer, text := o.ask(t, "POST", "/v1/records/"+path, func(r *http.Request) {
+			bearer(secret)(r)
+			r.Header.Set("Idempotency-Key", "first")
+		})
+		if answer.StatusCode != http.StatusBadRequest || !strings.Contains(text, "POST /v1/records only") || !strings.Contains(text, "id=COLUMN") {
+			t.Errorf("%s: %s %s", path, answer.Status, text)
+		}
 	}
 }
