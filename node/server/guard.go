@@ -23,6 +23,9 @@ type Asker struct {
 	Life  context.Context // ends when the token may ask no more
 }
 
+// errRevoked ends the requests of a token that may ask no more.
+var errRevoked = refuse(http.StatusUnauthorized, "the token of this request is valid no more", "make another with p2pnode token new")
+
 // anybody is the asker without a token.
 func anybody() Asker { return Asker{Life: context.Background()} }
 

@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"mime"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -83,6 +86,16 @@ type streamInput struct {
 	ID string `query:"id" doc:"the column of the owner's own keys: a record that comes again changes nothing"`
 }
 
+// Resolve implements [huma.Resolver]. What may be lines of JSON is taken, whatever a client
+// calls it.
+func (in *streamInput) Resolve(ctx huma.Context) []error {
+	switch media, _, _ := mime.ParseMediaType(ctx.Header("Content-Type")); media {
+	case "text/csv", "multipart/form-data":
+		return []error{refuse(http.StatusUnsupportedMediaType, "a stream of records is lines of JSON, application/x-ndjson", "send a file of CSV to POST /v1/records/file")}
+	}
+	return nil
+}
+
 // mostLines is how many lines of a stream are stored together at most. longestLine is the
 // longest allowed line in bytes.
 const (
@@ -90,10 +103,16 @@ const (
 	longestLine = 1 << 20
 )
 
+// byteOrderMark is what some programs write first.
+const byteOrderMark = "\ufeff"
+
+// errLongLine is why a line of a stream is bad.
+var errLongLine = fmt.Errorf("is longer than %d bytes; is the end of a line missing?", longestLine)
+
 // takeStream stores lines of JSON as they arrive. It stores all lines that wait together,
 // and acknowledges each once it is on disk. It may wait for a line for as long as the token
 // lives.
-func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner api.Recorder) error {
+func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner api.Recorder, log *slog.Logger) error {
 	sent, begun := http.NewResponseController(w), false
 	if err := sent.EnableFullDuplex(); err != nil {
 		return err
@@ -104,29 +123,55 @@ func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner a
 	if p, ok := body.(*bodyPieces); ok {
 		body = p.ReadCloser
 	}
-	waiting := lineReader{bufio.NewReaderSize(body, longestLine)}
-	for lines := (api.Lines{From: 1, ID: in.ID}); ; {
+	waiting := lineReader{bufio.NewReaderSize(body, longestLine+len("\n"))}
+	for lines := (api.Lines{From: 1, ID: in.ID}); ; lines.From += len(lines.Lines) {
 		var err error
 		lines.Lines, err = waiting.next()
 		if len(lines.Lines) == 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil || errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, errLongLine):
+			err = json.NewEncoder(w).Encode(api.LineOutcome{Line: lines.From, Outcome: api.LineBad, Reason: err.Error()})
+		case err == nil || errors.Is(err, io.EOF):
+			if lines.From == 1 {
+				lines.Lines[0] = strings.TrimPrefix(lines.Lines[0], byteOrderMark)
+			}
 			err = acknowledge(w, q, lines, owner)
 		}
 		if err == nil {
 			err = sent.Flush()
+		}
+		if err != nil && errors.Is(context.Cause(q.Context()), errRevoked) {
+			err = errRevoked
 		}
 		if err != nil && !begun {
 			_ = sent.SetReadDeadline(time.Now().Add(restTimeout)) // the client is answered even if it sends more
 			return err
 		}
 		if err != nil {
-			_ = sent.SetReadDeadline(time.Now()) // otherwise the end would wait for more lines
-			panic(http.ErrAbortHandler)          // the client must send again what was not acknowledged
+			breakStream(w, q, log, err)
 		}
-		begun, lines.From = true, lines.From+len(lines.Lines)
+		begun = true
 	}
+}
+
+// lastLine is the last line of a stream's answer, if the stream ends before its last record.
+type lastLine struct {
+	Error *api.Problem `json:"error"`
+}
+
+// breakStream tells in a last line why no more is stored, and breaks the connection: the
+// client must send again what was not acknowledged. What the client did wrong is not logged.
+func breakStream(w http.ResponseWriter, q *http.Request, log *slog.Logger, err error) {
+	sent, p := http.NewResponseController(w), problemOf(err)
+	_ = json.NewEncoder(w).Encode(lastLine{p.Problem}) // if these fail, the client has gone
+	_ = sent.Flush()
+	_ = sent.SetReadDeadline(time.Now()) // otherwise the end would wait for more lines
+	if p.Status < http.StatusInternalServerError {
+		panic(http.ErrAbortHandler)
+	}
+	breakOff(q, log, "stream of records broke off", err)
 }
 
 // acknowledge stores lines and sends what became of each.
@@ -151,12 +196,19 @@ func acknowledge(w io.Writer, q *http.Request, lines api.Lines, owner api.Record
 type lineReader struct{ *bufio.Reader }
 
 // next waits for a line, and returns it together with the lines that have arrived
-// already.
+// already. It passes over a line that is too long, and returns it alone and empty, with an
+// [errLongLine].
 func (r lineReader) next() (lines []string, err error) {
 	for {
 		line, err := r.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, api.WrongRequest(fmt.Errorf("server: a line has more than %d bytes", longestLine))
+		if errors.Is(err, bufio.ErrBufferFull) { // no line was before, because the others are there as a whole
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = r.ReadSlice('\n')
+			}
+			if err == nil || errors.Is(err, io.EOF) {
+				return []string{""}, errLongLine
+			}
+			return nil, bodyError(err)
 		}
 		if len(line) > 0 {
 			lines = append(lines, string(bytes.TrimRight(line, "\r\n")))

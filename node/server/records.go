@@ -25,7 +25,7 @@ func routeRecords(r *routes, owner api.Recorder, log *slog.Logger) {
 		})
 	stream(r, operation{"POST /v1/records/stream", api.Data, "streamRecords", "Store lines of JSON as they come; each is acknowledged by a line once it is on disk"}, "application/x-ndjson",
 		func(w http.ResponseWriter, q *http.Request, in *streamInput) error {
-			return takeStream(w, q, in, owner)
+			return takeStream(w, q, in, owner, log)
 		}, takes("application/x-ndjson"), unkeyed)
 	handle(r, operation{"POST /v1/records/file", api.Data, "importFile", "Import a file of records, as CSV or as lines of JSON"},
 		func(ctx context.Context, in *importInput) (*body[api.ImportReport], error) {

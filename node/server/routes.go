@@ -155,9 +155,9 @@ func (r *routes) document(o operation) huma.Operation {
 			writeProblem(w, problemOf(err))
 			return
 		}
-		asked, end := context.WithCancel(context.WithValue(q.Context(), asking{}, who.Token))
-		defer end()
-		defer context.AfterFunc(who.Life, end)()
+		asked, end := context.WithCancelCause(context.WithValue(q.Context(), asking{}, who.Token))
+		defer end(nil)
+		defer context.AfterFunc(who.Life, func() { end(errRevoked) })()
 		*q = *q.WithContext(asked)
 		q.Body = timed(w, q.Body, ctx.Operation())
 		if isJSON(ctx.Operation()) {

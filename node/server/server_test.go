@@ -2,14 +2,17 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -627,11 +630,15 @@ func TestRevokedTokensEndStreams(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the events go on")
 	}
-	go func() { ended <- said.Decode(&first) }()
+	var last struct{ Error api.Problem }
+	go func() { ended <- said.Decode(&last) }()
 	select {
 	case err := <-ended:
-		if err == nil {
-			t.Errorf("records are taken still: %+v", first)
+		if err != nil || last.Error.Status != http.StatusUnauthorized {
+			t.Errorf("the stream does not end with what is wrong: %+v, %v", last, err)
+		}
+		if err := said.Decode(&last); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("after its last line the stream ends with %v", err)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("the daemon still waits for records")
@@ -750,6 +757,74 @@ func TestStreamOfRecords(t *testing.T) {
 	}
 }
 
+// stream sends a whole stream of records and returns the answer and its lines.
+func (o *offered) stream(t *testing.T, body string, change func(*http.Request)) (answer *http.Response, lines []api.LineOutcome, text string) {
+	t.Helper()
+	secret := o.token(t, api.Data)
+	answer, text = o.ask(t, "POST", "/v1/records/stream", func(r *http.Request) {
+		bearer(secret)(r)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		if change != nil {
+			change(r)
+		}
+	})
+	if answer.StatusCode == http.StatusOK {
+		for said := json.NewDecoder(strings.NewReader(text)); said.More(); {
+			var l api.LineOutcome
+			require.NoError(t, said.Decode(&l))
+			lines = append(lines, l)
+		}
+	}
+	return answer, lines, text
+}
+
+// A line of a stream that is too long is bad, and those after it are stored.
+func TestALongLineOfAStream(t *testing.T) {
+	o := offer(t, false)
+	const good, limit = `{"a": 0.5, "y": 1}`, 1 << 20
+	most := good + strings.Repeat(" ", limit-len(good))
+	for _, c := range []struct{ body, outcomes string }{
+		{good + "\n" + most + " \n" + good + "\n" + good, "new bad new new "},
+		{most + "\n" + most + strings.Repeat(" ", 3*limit) + "\n" + most, "new bad new "},
+		{most + "  ", "bad "},
+	} {
+		_, lines, text := o.stream(t, c.body, nil)
+		outcomes := ""
+		for i, l := range lines {
+			if outcomes += l.Outcome + " "; l.Line != i+1 || (l.Outcome == api.LineBad) != strings.Contains(l.Reason, "longer than 1048576 bytes") {
+				t.Errorf("line %d: %+v", i+1, l)
+			}
+		}
+		if outcomes != c.outcomes {
+			t.Errorf("%q, want %q: %.1000s", outcomes, c.outcomes, text)
+		}
+	}
+}
+
+// A byte order mark before the first line of a stream is no part of it.
+func TestAStreamBeginsWithAMark(t *testing.T) {
+	o := offer(t, false)
+	const good, mark = `{"a": 0.5, "y": 1}` + "\n", "\ufeff"
+	if _, lines, text := o.stream(t, mark+good+mark+good, nil); len(lines) != 2 || lines[0].Outcome != api.LineNew || lines[1].Outcome != api.LineBad {
+		t.Error(text)
+	}
+	if answer, lines, text := o.stream(t, mark, nil); answer.StatusCode != http.StatusOK || lines != nil {
+		t.Errorf("a mark alone: %s %s", answer.Status, text)
+	}
+}
+
+// What cannot be lines of JSON is refused as that; curl calls them a form.
+func TestTheKindOfAStream(t *testing.T) {
+	o := offer(t, false)
+	for media, want := range map[string]int{"text/csv": 415, "text/csv; charset=utf-8": 415, "multipart/form-data; boundary=x": 415,
+		"": 200, "application/x-ndjson": 200, "application/jsonl": 200, "application/json": 200, "application/x-www-form-urlencoded": 200, "text/plain": 200} {
+		answer, _, text := o.stream(t, `{"a": 0.5, "y": 1}`, func(r *http.Request) { r.Header.Set("Content-Type", media) })
+		if answer.StatusCode != want || want != 200 && !strings.Contains(text, "hint") {
+			t.Errorf("%q: %s %s", media, answer.Status, text)
+		}
+	}
+}
+
 // An Idempotency-Key is refused where it would not make a retry harmless.
 func TestIdempotencyKeyElsewhere(t *testing.T) {
 	o := offer(t, false)
@@ -761,6 +836,58 @@ func TestIdempotencyKeyElsewhere(t *testing.T) {
 		})
 		if answer.StatusCode != http.StatusBadRequest || !strings.Contains(text, "POST /v1/records only") || !strings.Contains(text, "id=COLUMN") {
 			t.Errorf("%s: %s %s", path, answer.Status, text)
+		}
+	}
+}
+
+// full is a node whose disk has room for one line.
+type full struct {
+	api.Owner
+	lines int
+}
+
+func (f *full) Put(_ context.Context, l api.Lines) (a api.Acknowledgement, err error) {
+	if f.lines += len(l.Lines); f.lines > 1 {
+		return a, api.Advise(fmt.Errorf("%w on the disk", api.ErrFull), "make some")
+	}
+	if l.Lines[0] != "" {
+		a.Lines = []api.LineOutcome{{Line: l.From, Outcome: api.LineNew}}
+	}
+	return a, nil
+}
+
+// A stream that cannot go on ends with a line that says why, and with a broken connection,
+// also when no line of the answer came before. The log says so, too, without what was sent.
+func TestAStreamThatCannotGoOn(t *testing.T) {
+	for _, before := range []string{`{"secret": 1}`, ""} {
+		var log bytes.Buffer
+		s := httptest.NewServer(server.New(server.Config{Owner: new(full), Log: slog.New(slog.NewTextHandler(&log, nil))}).Handler(server.Socket{}))
+		lines, feed := io.Pipe()
+		r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/v1/records/stream", lines)
+		require.NoError(t, err)
+		r.Host = server.SocketHost
+		go func() { _, _ = feed.Write([]byte(before + "\n")) }()
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		said := json.NewDecoder(answer.Body)
+		if before != "" {
+			var first api.LineOutcome
+			require.NoError(t, said.Decode(&first))
+		}
+		_, err = feed.Write([]byte("{\"secret\": 2}\n"))
+		require.NoError(t, err)
+		var last map[string]api.Problem
+		require.NoError(t, said.Decode(&last))
+		if p := last["error"]; answer.StatusCode != http.StatusOK || len(last) != 1 || p.Status != http.StatusInsufficientStorage || p.Kind != "full" || p.Hint != "make some" {
+			t.Errorf("the last line is %+v", last)
+		}
+		if err := said.Decode(&last); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("the connection is not broken: %v", err)
+		}
+		require.NoError(t, answer.Body.Close())
+		s.Close()
+		if said := log.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "stream of records broke off") || !strings.Contains(said, "no room") || strings.Contains(said, "secret") {
+			t.Errorf("the log says %s", said)
 		}
 	}
 }
