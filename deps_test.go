@@ -27,6 +27,7 @@ var imports = map[string][]string{
 	"p2pnode/csvfile":                 {}, // below node and testnet, which both read people's files
 	"p2pnode/draft":                   {"csvfile", "learner"},
 	"p2pnode/rowfile":                 {"csvfile"},
+	"p2pnode/docs":                    {},
 	"p2pnode/peering":                 {"learner", "learner/graph"},
 	"p2pnode/sums":                    {"privacy"},
 	"p2pnode/internal/crowd":          {},
@@ -53,7 +54,7 @@ var imports = map[string][]string{
 	"p2pnode/node/statement":          {"node/api", "node/datadir", "privacy"},
 	"p2pnode/node/ticket":             {},
 	"p2pnode/node/tokens":             {"internal/durable", "node/api"},
-	"p2pnode/node/server":             {"node/api", "node/tokens", "rowfile"},
+	"p2pnode/node/server":             {"docs", "node/api", "node/tokens", "rowfile"},
 	"p2pnode/node/client":             {"node/api"},
 	"p2pnode/node/local":              {"node", "node/api", "node/client", "node/datadir", "node/server", "node/tokens", "storage"},
 	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "gossip/reputation", "internal/crowd", "internal/durable", "internal/program", "internal/turn", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},

@@ -21,7 +21,7 @@ type BenefitPoint struct {
 	Personal float64           `json:"personal"`
 	Alone    float64           `json:"alone"`
 	Base     float64           `json:"base"`
-	Gain     *learner.Interval `json:"gain"` // as in [Comparison]; nil: too few records for one
+	Gain     *learner.Interval `json:"gain"` // Alone less Personal: above 0 the neighbours help; nil: too few records for one
 	Verdict  string            `json:"verdict"`
 	// ByLogLoss is as in [Comparison]; points of earlier versions do not have it.
 	ByLogLoss bool `json:"by_log_loss,omitempty"`

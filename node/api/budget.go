@@ -116,16 +116,16 @@ type PersonBudget struct {
 type BudgetSummary struct {
 	Epsilon     float64     `json:"epsilon"`
 	Delta       float64     `json:"delta"`
-	Spent       float64     `json:"spent"` // share of the budget, in [0, 1]
-	AtLeast     float64     `json:"spent_at_least"`
+	Spent       float64     `json:"spent"`           // share of the budget, in [0, 1]
+	AtLeast     float64     `json:"spent_at_least"`  // that the ledger knows of: less than Spent once retired
 	Releases    int         `json:"releases"`        // that its records took part in
 	Left        int         `json:"left"`            // releases
 	Missing     int         `json:"records_missing"` // as in Budget
-	Retired     bool        `json:"retired"`
+	Retired     bool        `json:"retired"`         // by a restore: it pays for nothing any more
 	Unbounded   bool        `json:"unbounded"`
 	Unprotected bool        `json:"unprotected"`
 	Obfuscation bool        `json:"obfuscation"` // as in Budget
-	Stranded    bool        `json:"stranded"`    // as in Budget
+	Stranded    bool        `json:"stranded"`    // the node takes part no more, as in Budget
 	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
 	SumsShare   float64     `json:"sums_share"`  // of the budget, for private sums
 	SumsOnly    bool        `json:"sums_only"`   // there are no releases

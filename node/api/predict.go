@@ -11,10 +11,10 @@ import (
 // -1 or, undecided, 0 for the hinge. Where the task names classes, each model names the
 // one it finds likeliest, and the number is the probability of that.
 type Prediction struct {
-	Value      float64 `json:"value"`
-	Alone      float64 `json:"alone"`
-	Class      string  `json:"class,omitempty"`
-	AloneClass string  `json:"alone_class,omitempty"`
+	Value      float64 `json:"value"`                 // of the personal model
+	Alone      float64 `json:"alone"`                 // of the one from the owner's records alone
+	Class      string  `json:"class,omitempty"`       // the likeliest by the personal model
+	AloneClass string  `json:"alone_class,omitempty"` // and by the lone one
 	// Probabilities holds the personal model's probability for each class that the task
 	// names.
 	Probabilities map[string]float64 `json:"probabilities,omitempty"`
@@ -45,7 +45,7 @@ type Answers struct {
 // Answer is the prediction of a row, or what is wrong with the row.
 type Answer struct {
 	*Prediction
-	Error string `json:"error,omitempty"`
+	Error string `json:"error,omitempty"` // what is wrong with the row
 }
 
 // Model is a personal model with the coder of its task, as docs/model-format.md describes,

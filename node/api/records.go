@@ -185,8 +185,8 @@ const (
 
 // LineOutcome is what became of a line.
 type LineOutcome struct {
-	Line    int    `json:"line"`
-	Outcome string `json:"outcome"`
+	Line    int    `json:"line"`             // from 1, or the place of a record
+	Outcome string `json:"outcome"`          // "new", "same", "replaced" or "bad"
 	Reason  string `json:"reason,omitempty"` // of a bad one
 }
 
@@ -194,8 +194,8 @@ type LineOutcome struct {
 type Acknowledgement struct {
 	Lines       []LineOutcome `json:"lines"`
 	Retired     int           `json:"retired,omitempty"`         // slots of records that were there before and were replaced
-	NeverShared bool          `json:"never_shared,omitempty"`    // as in [ImportReport]
-	Missing     int           `json:"records_missing,omitempty"` // likewise
+	NeverShared bool          `json:"never_shared,omitempty"`    // what was stored serves this device only, as in [ImportReport]
+	Missing     int           `json:"records_missing,omitempty"` // training records that must come before these take part in what is sent
 	Cells       []ColumnTally `json:"cells"`                     // of good lines, as in [ImportReport]
 }
 

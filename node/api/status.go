@@ -125,7 +125,7 @@ type Comparison struct {
 
 	PersonalInterval *learner.Interval `json:"personal_interval"`
 	AloneInterval    *learner.Interval `json:"alone_interval"`
-	Gain             *learner.Interval `json:"gain"` // Alone less Personal, on the same records
+	Gain             *learner.Interval `json:"gain"` // Alone less Personal, on the same records: above 0 the neighbours help
 	// Verdict says what Gain shows: "better", "worse" or "cannot tell". ByLogLoss says that
 	// Gain shows nothing, as where a class is rare, and that it is what LogLossGain shows;
 	// see [learner.Score.Against].
@@ -133,7 +133,7 @@ type Comparison struct {
 	ByLogLoss bool   `json:"by_log_loss"`
 
 	LogLoss     *Three            `json:"log_loss"`      // null for numbers, and where a model gives no probabilities
-	LogLossGain *learner.Interval `json:"log_loss_gain"` // of LogLoss, as Gain
+	LogLossGain *learner.Interval `json:"log_loss_gain"` // of LogLoss, Alone less Personal: above 0 the neighbours help
 	AUC         *Three            `json:"auc"`           // area under the curve; null unless there are records of two classes
 	// MajorityOnly says that the personal model predicts nothing but the constant's class.
 	MajorityOnly bool `json:"majority_only"`

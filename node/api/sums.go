@@ -87,10 +87,12 @@ type Sum struct {
 	Epochs int      `json:"epochs"`
 	Round  uint64   `json:"round"` // of Rounds, from 1
 	Rounds int      `json:"rounds"`
-	State  SumState `json:"state"`
-	Part   SumPart  `json:"part"`
-	Opens  int64    `json:"opens"`  // not before this time, in Unix seconds; 0: as soon as all members are there
-	Closes int64    `json:"closes"` // Unix seconds; 0: not known yet
+	State  SumState `json:"state"` // "waiting" for all members, "open", "closed", "here", or "dead": it never is
+	// Part is what this node has to do with the sum: "none", "sent", "listed" once it is in
+	// the sum, or it paid in vain and is "left out" or "lost".
+	Part   SumPart `json:"part"`
+	Opens  int64   `json:"opens"`  // not before this time, in Unix seconds; 0: as soon as all members are there
+	Closes int64   `json:"closes"` // Unix seconds; 0: not known yet
 	// Price is the share of a record's budget, by the configuration of this node, that a
 	// contribution costs.
 	Price   float64 `json:"price"`

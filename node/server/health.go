@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"p2pnode/docs"
 	"p2pnode/node/api"
 )
 
@@ -20,7 +21,7 @@ func routeHealth(r *routes, c Config) {
 			return nil, nil
 		})
 	ask(r, operation{"GET /v1/openapi.json", api.Read, "getOpenAPI", "This description"},
-		func(context.Context) (json.RawMessage, error) { return r.openAPI() })
+		func(context.Context) (json.RawMessage, error) { return docs.OpenAPI, nil })
 }
 
 // routePages adds the answers that other packages make: metrics and pages.

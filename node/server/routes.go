@@ -255,14 +255,3 @@ func stream[I any](r *routes, o operation, media string, respond func(http.Respo
 		}}, nil
 	})
 }
-
-// OpenAPI describes every request, as JSON.
-func (s *Server) OpenAPI() ([]byte, error) { return s.routes().openAPI() }
-
-func (r *routes) openAPI() ([]byte, error) {
-	text, err := json.MarshalIndent(r.huma.OpenAPI(), "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("server: write the description of the interface: %w", err)
-	}
-	return append(text, '\n'), nil
-}

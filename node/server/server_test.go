@@ -20,6 +20,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/docs"
 	"p2pnode/internal/require"
 	"p2pnode/node"
 	"p2pnode/node/api"
@@ -134,16 +135,14 @@ var scopes = map[string]api.Scope{
 }
 
 // described lists the paths of the description, with the scopes it states.
-func described(t *testing.T, s *server.Server) map[string]api.Scope {
+func described(t *testing.T) map[string]api.Scope {
 	t.Helper()
-	text, err := s.OpenAPI()
-	require.NoError(t, err)
 	var d struct {
 		Paths map[string]map[string]struct {
 			Security []map[string][]api.Scope `json:"security"`
 		} `json:"paths"`
 	}
-	require.NoError(t, json.Unmarshal(text, &d))
+	require.NoError(t, json.Unmarshal(docs.OpenAPI, &d))
 	out := make(map[string]api.Scope)
 	for path, methods := range d.Paths {
 		for method, o := range methods {
@@ -160,7 +159,7 @@ func described(t *testing.T, s *server.Server) map[string]api.Scope {
 // the answer says.
 func TestScopes(t *testing.T) {
 	o := offer(t, false)
-	for route, scope := range described(t, o.server) {
+	for route, scope := range described(t) {
 		if want, listed := scopes[route]; !listed || want != scope {
 			t.Errorf("%s has the scope %q; the table says %q, %v", route, scope, want, listed)
 		}
