@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
+
+	"p2pnode/learner"
 )
 
 // Range is the range of a column's values that its owner makes public.
@@ -19,10 +21,10 @@ type Range struct{ Low, High float64 }
 // ParseRange reads a range as an owner writes it, "-30..50".
 func ParseRange(text string) (Range, error) {
 	low, high, found := strings.Cut(text, "..")
-	l, errLow := strconv.ParseFloat(strings.TrimSpace(low), 64)
-	h, errHigh := strconv.ParseFloat(strings.TrimSpace(high), 64)
+	l, okLow := learner.ParseNumber(strings.TrimSpace(low))
+	h, okHigh := learner.ParseNumber(strings.TrimSpace(high))
 	switch {
-	case !found || errLow != nil || errHigh != nil || math.IsNaN(l+h) || math.IsInf(l, 0) || math.IsInf(h, 0):
+	case !found || !okLow || !okHigh:
 		return Range{}, fmt.Errorf("%q is no range: write the lowest and the highest number with two points between, as -30..50", text)
 	case l >= h:
 		return Range{}, fmt.Errorf("%q is no range: the first number must be below the second", text)

@@ -132,8 +132,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 
 // number returns the number in a cell if it is a finite number.
 func number(cell string, comma rune) (float64, bool) {
-	v, err := strconv.ParseFloat(csvfile.Number(comma, cell), 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return learner.ParseNumber(csvfile.Number(comma, cell))
 }
 
 func (c *Column) addNumber(line int, v float64) {

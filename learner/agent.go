@@ -21,7 +21,7 @@ import (
 type ID string
 
 // Seq is the arrival number of a record on its device. It starts at 1 and no number is
-// used twice.
+// used twice. 0: the record is not stored, as one that was just encoded.
 type Seq uint64
 
 // Kind says what a message carries.
@@ -81,8 +81,9 @@ const Fold = 5
 
 // HeldOut reports whether the record is kept from training, so that the report to the
 // owner can be measured on it: every fifth record in order of arrival. The rule looks
-// at the arrival number only, so it says nothing about the record's content.
-func (s Seq) HeldOut() bool { return s%Fold == 0 }
+// at the arrival number only, so it says nothing about the record's content. A record
+// that is not stored has no number, 0, and is not held out.
+func (s Seq) HeldOut() bool { return s > 0 && s%Fold == 0 }
 
 // Edge is a symmetric link of the similarity graph, as one of its ends sees it.
 type Edge struct {
@@ -119,7 +120,7 @@ const Never = time.Duration(1<<63 - 1)
 var (
 	ErrStranger = errors.New("learner: message from an agent that is not a neighbour")
 	ErrStale    = errors.New("learner: message of a round already heard")
-	ErrShape    = errors.New("learner: message of the wrong kind or dimension, or not finite")
+	ErrShape    = errors.New("learner: message of the wrong kind or dimension, or with a number that none has")
 )
 
 // Agent is one participant's learning algorithm. All methods must be called

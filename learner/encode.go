@@ -149,9 +149,17 @@ func Blank(cell string) bool {
 	return false
 }
 
-func parseNumber(column, text string) (float64, error) {
+// ParseNumber reads a finite decimal number, as 12, -0.5 or 1e3, by the rule that exported models
+// tell programs in other languages; see [TextRules]. Go's digits with _ between them, and numbers
+// to the base of 16, are none.
+func ParseNumber(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")
+}
+
+func parseNumber(column, text string) (float64, error) {
+	v, ok := ParseNumber(text)
+	if !ok {
 		return 0, badText(column, text, "is not a finite number%s", numberAdvice(text))
 	}
 	return v, nil
@@ -160,7 +168,7 @@ func parseNumber(column, text string) (float64, error) {
 // numberAdvice says how to write what may be a number with other signs.
 func numberAdvice(text string) (advice string) {
 	point := strings.Replace(text, ",", ".", 1)
-	if _, err := strconv.ParseFloat(point, 64); err == nil && point != text {
+	if _, ok := ParseNumber(point); ok && point != text {
 		advice = "; if the comma is a decimal one, write " + point
 	}
 	if plain, grouped := Ungrouped(text); grouped {

@@ -196,10 +196,7 @@ var timeLayouts = []string{
 // parseTime reads a cell as seconds since 1970 began in UTC. A cell may also hold a
 // number; see encodeTime.
 func (f *Feature) parseTime(text string) (float64, error) {
-	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0, badText(f.Name, text, "is no time")
-		}
+	if v, ok := ParseNumber(text); ok {
 		return v, nil
 	}
 	clock := f.clock()

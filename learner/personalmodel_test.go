@@ -138,6 +138,9 @@ func TestFitPersonalAtTheEdges(t *testing.T) {
 			t.Errorf("one record: %v", v)
 		}
 	}
+	unstored := FitPersonal(task, []Record{{X: []float64{1, 0}, Y: 1}, {X: []float64{0, 1}, Y: 1}}, prior)
+	wantClose(t, "records without a number", unstored.Theta, FitPersonal(task, records, prior).Theta, 0)
+
 	perfect := FitPersonal(task, []Record{{Seq: 1, X: []float64{1, 0}}, {Seq: 2, X: []float64{0, 1}}}, prior)
 	if !finite(perfect.Theta) {
 		t.Errorf("a perfect fit: %v", perfect.Theta)

@@ -219,7 +219,8 @@ func (s *Summing) Walk() Walk { return s.walk() }
 
 // Contribution returns what a device with these records adds. It is a function of the
 // training records, without held-out ones and without those beyond 2^17, and of what
-// the walk has at this round. A deleted record has no X and keeps its slot. The vector is
+// the walk has at this round. Records must be finite, as [Task.Admit] makes sure of what is
+// stored: Distance holds for no others. A deleted record has no X and keeps its slot. The vector is
 // private: only noise calibrated to Distance may make a sum of it public. The number of slots
 // is public.
 func (s *Summing) Contribution(records []Record, at []float64) Contribution {

@@ -28,8 +28,8 @@ var (
 	errPaused = api.Advise(errors.New("node: the node takes no part in its network: its owner has paused it"), "it takes part again after p2pnode resume")
 )
 
-// errNotRunning is the error for a session that has just ended.
-var errNotRunning = errors.New("node: the node is stopping")
+// errNotRunning is the error for a session that has ended, or has not begun.
+var errNotRunning = errors.New("node: the node is not running, or is stopping")
 
 // Run takes part in the network until ctx ends. Then it stores the agent's state and
 // returns nil after everything that it started has ended. If something cannot be written

@@ -33,7 +33,7 @@ func ItemsSensitivity(count, vote float64) float64 {
 //	D^2 = 4 R^2 c^2                                       if 2 alpha^2 R^2 <= c^2
 //	D^2 = 2 alpha^2 R^4 + 2 R^2 c^2 + c^4 / (2 alpha^2)   otherwise,
 //
-// which is attained. Let x, y be replaced by z, v, and p = |x|^2, q = |z|^2, u = x'z.
+// which is attained. Arguments that are not positive have no bound, +Inf. Let x, y be replaced by z, v, and p = |x|^2, q = |z|^2, u = x'z.
 // The distance squared is
 //
 //	alpha^2 (p^2 + q^2 - 2u^2) + |x y' - z v'|^2.

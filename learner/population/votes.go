@@ -24,7 +24,7 @@ type Votes struct {
 }
 
 // Add adds a record's vote to the vector of a device. The vector has two coordinates
-// for each key: first the sums of all keys, then their counts.
+// for each key: first the sums of all keys, then their counts. label must be a number.
 func (v Votes) Add(dst []float64, key int, label float64) {
 	dst[key] += min(max(label, -v.Bound), v.Bound)
 	dst[len(dst)/2+key] += v.Bound
