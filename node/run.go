@@ -23,7 +23,7 @@ import (
 
 var (
 	// errNotReady is the error of a node that does not take part, or that is only starting.
-	errNotReady = api.Advise(errors.New("node: the node takes no part in its network"), "wait a moment, or start the daemon")
+	errNotReady = errors.New("node: the node takes no part in its network")
 	// errPaused is that of a node that its owner has paused.
 	errPaused = api.Advise(errors.New("node: the node takes no part in its network: its owner has paused it"), "it takes part again after p2pnode resume")
 )

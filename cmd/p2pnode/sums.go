@@ -309,7 +309,11 @@ func meaning(known api.Sums, s api.Sum) string {
 	case s.State == api.SumClosed:
 		return "The committee adds up. Then this node has the result, for nothing."
 	}
-	return "Nothing is paid for it yet. It opens when all members of the committee are there; a node pays when it has seen their signatures on that."
+	when := "It opens when"
+	if s.Opens > 0 {
+		when = "It opens after " + clock(s.Opens) + ", once"
+	}
+	return "Nothing is paid for it yet. " + when + " all members of the committee are there; a node pays when it has seen their signatures on that."
 }
 
 // paidMeaning says what was paid, and what happened to the contribution.

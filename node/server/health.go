@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -16,7 +17,7 @@ func routeHealth(r *routes, c Config) {
 		func(context.Context, *struct{}) (*struct{}, error) {
 			if err := c.Ready(); err != nil {
 				p := api.Explain(err)
-				return nil, refuse(http.StatusServiceUnavailable, p.Detail, p.Hint)
+				return nil, refuse(http.StatusServiceUnavailable, p.Detail, cmp.Or(p.Hint, "wait a moment, or start the daemon"))
 			}
 			return nil, nil
 		})

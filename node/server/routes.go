@@ -106,9 +106,10 @@ var errUTF8 = errors.New("is not text in UTF-8")
 // ServeHTTP implements [http.Handler]. A request that no route answers gets a problem
 // too.
 func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	mux := r.mux
+	mux, read := r.mux, *q
+	read.Method = http.MethodGet
 	_, pattern := mux.Handler(q)
-	if pattern == "" && !strings.HasPrefix(q.URL.Path, "/v1/") {
+	if _, known := mux.Handler(&read); pattern+known == "" && !strings.HasPrefix(q.URL.Path, "/v1/") {
 		mux = r.pages
 		_, pattern = mux.Handler(q)
 	}

@@ -460,6 +460,28 @@ func TestAnotherMethod(t *testing.T) {
 	}
 }
 
+// Without pages too a wrong method is told from a wrong path, and a node that is not ready says
+// what to do.
+func TestWithoutPages(t *testing.T) {
+	h := server.New(server.Config{Owner: noOwner{}, Log: slog.New(slog.DiscardHandler), Ready: func() error { return errors.New("no such socket") }}).Handler(server.Socket{})
+	for ask, want := range map[string]string{
+		"POST /healthz": "405 GET, HEAD", "PUT /readyz": "405 GET, HEAD", "GET /readyz": "503 ", "POST /": "404 ", "GET /nothing": "404 ", "GET /healthz": "204 ",
+	} {
+		method, path, _ := strings.Cut(ask, " ")
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, httptest.NewRequest(method, "http://localhost"+path, nil))
+		if got := fmt.Sprint(answer.Code, " ", answer.Header().Get("Allow")); got != want {
+			t.Errorf("%s: %s, want %s", ask, got, want)
+		}
+		if answer.Code == http.StatusServiceUnavailable && !strings.Contains(answer.Body.String(), `"hint":"wait a moment, or start the daemon"`) {
+			t.Errorf("%s: %s", ask, answer.Body)
+		}
+	}
+}
+
+// noOwner owns nothing.
+type noOwner struct{ api.Owner }
+
 // A request that breaks off is answered with what is wrong with it, in words.
 func TestABodyThatBreaksOff(t *testing.T) {
 	o := offer(t, false)
