@@ -100,7 +100,7 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 	}
 	k.paid = p.Affordable(k.prices)
 	for i := range p.Recipes() {
-		w := &walk{recipe: i, epoch: 1, round: 1, through: p.Recipe(i).Walk()}
+		w := &walk{recipe: i, epoch: 1, round: 1, through: p.Recipe(i).Walk(), pace: p.Pace(i)}
 		k.walks = append(k.walks, w)
 		for {
 			s, err := k.next(w)

@@ -29,12 +29,15 @@ func (d *Desk) Attend(ctx context.Context, p *Plan, root string) error {
 
 // attend takes part in the sums of one recipe.
 func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) error {
-	var pace Pace
+	pace, dead := p.Pace(recipe), uint64(0) // dead is the last epoch that ended without a result
 	var members sync.WaitGroup
 	defer members.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for s := range p.sums(recipe) {
+		if s.Epoch == dead {
+			continue
+		}
 		kept, err := d.Serve(s, nil)
 		if err != nil {
 			return err
@@ -50,6 +53,8 @@ func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) err
 		}
 		if r := d.resultOf(s.ID); r != nil {
 			pace.Closed(r)
+		} else {
+			dead = s.Epoch
 		}
 	}
 	<-ctx.Done() // go on serving the last sums
@@ -75,15 +80,20 @@ func (p *Plan) Attended(d *Desk) []api.Sum {
 	for i := range p.recipes {
 		var newest *sums.Sum
 		var result *sums.Published
-		var pace Pace
+		pace, dead := p.Pace(i), uint64(0)
 		for s := range p.sums(i) {
+			if s.Epoch == dead {
+				continue
+			}
 			if d.known(s.ID) == nil {
 				break
 			}
 			if result != nil {
 				pace.Closed(result)
 			}
-			newest, result = s, d.resultOf(s.ID)
+			if newest, result = s, d.resultOf(s.ID); d.State(s.ID).Dead {
+				dead = s.Epoch
+			}
 		}
 		switch {
 		case result != nil:

@@ -153,14 +153,19 @@ func (k *contributor) pause(while time.Duration) (pause time.Duration, again boo
 	case o != nil && k.open == nil && time.Now().Before(time.Unix(o.Closes, 0)):
 		return min(time.Until(time.Unix(o.Closes, 0))+retry, longestPause), true
 	case o == nil && time.Now().Before(k.c.Opens):
-		return min(time.Until(k.c.Opens)+retry, longestPause), true
+		return min(time.Until(k.c.Opens)+retry, mostRests*k.desk.config.Rest), true
 	}
 	return while, false
 }
 
-// longestPause is how long a device waits at most for the opening or the closing of a sum
-// without asking the committee: its own clock may be hours wrong.
-const longestPause = time.Hour
+const (
+	// longestPause is how long a device waits at most for the closing of a sum without
+	// asking the committee: its own clock may be hours wrong.
+	longestPause = time.Hour
+	// mostRests is how many rests it waits at most for the opening of a sum. All together
+	// they are no longer than the sum takes contributions.
+	mostRests = 8
+)
 
 // visit asks a member what it knows, and sends it what is due. After an error of the
 // network or a lie it tries again later or with another member; the error that it returns

@@ -60,6 +60,7 @@ type part struct {
 
 	mu        sync.Mutex
 	began     map[int]bool // those members
+	resting   bool         // the member here waits for the time at which the sum begins
 	opening   []byte
 	closes    time.Time // when opening closes the sum
 	duty      *Duty     // what the member here has done; nil: no member runs here
@@ -154,7 +155,7 @@ func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byt
 	}
 	p := d.known(sum)
 	if p == nil {
-		return (&news{}).bytes(), kind >= callSay && kind <= callAsk
+		return (&news{absent: true}).bytes(), kind >= callSay && kind <= callAsk
 	}
 	p.mu.Lock()
 	m := p.member
@@ -197,7 +198,7 @@ func (p *part) tell(body []byte) (reply []byte, sound bool) {
 	if p.result != nil {
 		n.result = referenceOf(p.result)
 	}
-	n.dead = p.dead && p.result == nil
+	n.dead, n.absent = p.dead && p.result == nil, p.resting
 	return n.bytes(), true
 }
 

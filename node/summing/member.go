@@ -224,6 +224,8 @@ func (m *member) begin() error {
 // members that began that one of them is honest: a clock may be hours wrong. It returns
 // false if the run ends before.
 func (m *member) rest() bool {
+	m.part.rests(true)
+	defer m.part.rests(false)
 	for m.ctx.Err() == nil && time.Now().Before(m.options.Opens) {
 		if wait(m.ctx, min(time.Until(m.options.Opens), longestPause), m.part.others) {
 			break
@@ -232,8 +234,9 @@ func (m *member) rest() bool {
 	return m.ctx.Err() == nil
 }
 
-// gather waits until all other members answer: the time for contributions counts from
-// then. It returns false if the run ends before.
+// gather waits until all other members answer, and are there but for as many as may be wrong:
+// these begin when they hear of it, see rest. The time for contributions counts from then. It
+// returns false if the run ends before.
 func (m *member) gather() bool {
 	var missing []int
 	for i := range m.part.peers {
@@ -243,11 +246,15 @@ func (m *member) gather() bool {
 	}
 	for {
 		m.part.onDuty(Duty{Missing: slices.Clone(missing)})
+		silent := 0
 		missing = slices.DeleteFunc(missing, func(i int) bool {
-			_, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], nil)
-			return err == nil
+			n, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], nil)
+			if err != nil {
+				silent++
+			}
+			return err == nil && !n.absent
 		})
-		if len(missing) == 0 {
+		if silent == 0 && len(missing) <= m.part.sum.Committee.Colluding {
 			return true
 		}
 		if wait(m.ctx, m.desk.config.Tick, nil); m.ctx.Err() != nil {

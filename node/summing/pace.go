@@ -14,8 +14,23 @@ const longestRest = 13 * 7 * 24 * time.Hour
 // in k sums say as much as r²/k in one. Therefore the committee rests after an epoch for
 // as long as lies between the first closing of a sum and the last one. Where records come
 // at the same rate, each epoch then has about as many as all before it together, and what
-// they say together grows with r². The zero value is the pace before the first sum.
-type Pace struct{ first, last time.Time }
+// they say together grows with r².
+//
+// Because a record is in the sums of one epoch, the recipes of a task keep step: each counts
+// an epoch for as long as that of the recipe with most rounds takes.
+type Pace struct {
+	lag         time.Duration // for how much longer an epoch of that recipe takes contributions
+	first, last time.Time     // of the closings so far
+}
+
+// Pace returns the pace of a recipe before its first sum.
+func (p *Plan) Pace(recipe int) Pace {
+	most := 0
+	for i := range p.recipes {
+		most = max(most, p.Recipe(i).Rounds())
+	}
+	return Pace{lag: time.Duration(most-p.Recipe(recipe).Rounds()) * p.open()}
+}
 
 // Closed notes when a sum closed. The sums come in the order of [Plan.Sum].
 func (p *Pace) Closed(r *sums.Published) {
@@ -32,5 +47,6 @@ func (p *Pace) Opens(round uint64) time.Time {
 	if round > 1 || p.last.IsZero() {
 		return time.Time{}
 	}
-	return p.last.Add(min(p.last.Sub(p.first), longestRest))
+	over := p.last.Add(p.lag)
+	return over.Add(min(over.Sub(p.first), longestRest))
 }

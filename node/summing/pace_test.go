@@ -1,10 +1,13 @@
 package summing
 
 import (
+	"context"
+	"crypto/ed25519"
 	"testing"
 	"time"
 
 	"p2pnode/internal/require"
+	"p2pnode/learner"
 	"p2pnode/sums"
 )
 
@@ -30,6 +33,99 @@ func TestPace(t *testing.T) {
 			t.Errorf("after the epoch that opened on day %d the next one opens on day %d, not %d", opens/day, at/day, want)
 		}
 		opens = at
+	}
+}
+
+// A record is in the sums of one epoch, so recipes of one round and of several open the epochs
+// of one number together, as far as adding up does not take longer for one than for the other.
+func TestRecipesKeepStep(t *testing.T) {
+	const day = 24 * 60 * 60
+	opens := func(rounds, most int, adding int64) (list []int64) {
+		p := Pace{lag: time.Duration(most-rounds) * day * time.Second}
+		at := int64(0)
+		for range 30 {
+			list = append(list, at)
+			for range rounds {
+				at += day
+				p.Closed(&sums.Published{Opening: &sums.Opening{Closes: at}})
+				at += adding
+			}
+			at = max(at, p.Opens(1).Unix())
+		}
+		return list
+	}
+	for _, most := range []int{2, 16} {
+		exact, slow, quick := opens(most, most, 0), opens(most, most, 300), opens(1, most, 300)
+		for i := range exact {
+			if ahead := slow[i] - quick[i]; ahead < 0 || ahead > exact[i]/10 {
+				t.Errorf("%d and 1 rounds: epoch %d opens on day %.1f and %.1f", most, i+1, float64(slow[i])/day, float64(quick[i])/day)
+			}
+		}
+	}
+}
+
+// A member whose clock is fast waits for the others, more of whom rest than may be wrong.
+func TestMemberWithAFastClock(t *testing.T) {
+	members, keys := committee(t)
+	r := &trial{t: t, members: members, sum: testSum(t, 3, keys), opens: time.Now().Add(100 * time.Hour)}
+	t.Cleanup(r.running.Wait)
+	for _, m := range members[1:] {
+		r.start(m)
+	}
+	fast := members[0]
+	asked := func(since time.Time) bool { // all of them, since then
+		for _, m := range members[1:] {
+			id, err := PeerOf(m.desk.self)
+			require.NoError(t, err)
+			if c := fast.desk.contact(id); c.Failure != nil || !c.Answered.After(since) {
+				return false
+			}
+		}
+		return true
+	}
+	r.opens = time.Time{}
+	r.start(fast)
+	for range 2 { // one that had begun would ask no more
+		since := time.Now()
+		require.Eventually(t, "it asks the others", func() bool { return asked(since) })
+	}
+	if Holds(fast.root, r.sum.ID) {
+		t.Error("it begins while the others rest")
+	}
+	for _, m := range members[2:] {
+		m.stopMember()
+		r.start(m)
+	}
+	require.Eventually(t, "the sum is open", func() bool { return fast.desk.opening(r.sum.ID) != nil })
+}
+
+// Members that buried a sum and were started again say to those who come later that it is dead.
+func TestNewcomerAfterADeadSum(t *testing.T) {
+	var keys []ed25519.PrivateKey
+	for range 4 {
+		keys = append(keys, newIdentity(t))
+	}
+	s := testSum(t, 3, keys)
+	var members []*device
+	for _, k := range keys {
+		dir := t.TempDir()
+		d := newDevice(t, k, dir)
+		require.NoError(t, d.desk.bury(s, nil))
+		d.stop()
+		d = newDevice(t, k, dir)
+		kept, err := d.desk.Serve(s, nil)
+		require.NoError(t, err)
+		if !kept || Holds(d.root, s.ID) {
+			t.Fatal("the sum goes on")
+		}
+		members = append(members, d)
+	}
+	late := newDevice(t, newIdentity(t), t.TempDir())
+	late.knows(members...)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if o, err := late.desk.Contribute(ctx, s, Contribution{}); err != nil || o.Result != nil {
+		t.Errorf("the newcomer hears %+v, %v", o, err)
 	}
 }
 
@@ -74,13 +170,52 @@ func TestDeviceWaitsForTheOpening(t *testing.T) {
 	machine, err := sums.NewContributor(s, d.desk.self, nil)
 	require.NoError(t, err)
 	for opens, want := range map[time.Duration][2]time.Duration{
-		-time.Minute:     {time.Second, time.Second},
-		10 * time.Minute: {9 * time.Minute, 10*time.Minute + d.desk.config.Retry},
-		100 * time.Hour:  {longestPause, longestPause},
+		-time.Minute:       {time.Second, time.Second},
+		d.desk.config.Rest: {d.desk.config.Rest / 2, d.desk.config.Rest + d.desk.config.Retry},
+		100 * time.Hour:    {mostRests * d.desk.config.Rest, mostRests * d.desk.config.Rest},
 	} {
 		k := &contributor{desk: d.desk, sum: s, machine: machine, c: Contribution{Opens: time.Now().Add(opens)}}
 		if pause, _ := k.pause(time.Second); pause < want[0] || pause > want[1] {
 			t.Errorf("of a sum that opens in %v it asks in %v, not between %v and %v", opens, pause, want[0], want[1])
 		}
+	}
+}
+
+// A member without records leaves out the other rounds of an epoch that ended without a result,
+// as all nodes do, and goes on with the next one, also after a restart.
+func TestAttendAfterADeadSum(t *testing.T) {
+	task := learner.Linear()
+	task.Sums = learner.Sums{Recipes: []learner.Recipe{{Kind: "gradient", Share: 1, Rounds: 2}}, Colluding: 1, Contributors: 10, Records: 10, Epochs: 2, CloseSeconds: 60}
+	var keys []ed25519.PrivateKey
+	for range 4 {
+		key := newIdentity(t)
+		who, err := PeerOf(sums.Identity(key.Public().(ed25519.PublicKey)))
+		require.NoError(t, err)
+		keys, task.Sums.Committee = append(keys, key), append(task.Sums.Committee, who.String())
+	}
+	plan, err := NewPlan(task, nil, sums.Digest{1})
+	require.NoError(t, err)
+	var list []*sums.Sum // by epoch and round
+	for s := range plan.sums(0) {
+		list = append(list, s)
+	}
+	dir := t.TempDir()
+	d := newDevice(t, keys[0], dir)
+	require.NoError(t, d.desk.bury(list[0], nil))
+	for range 2 {
+		d.stop()
+		d = newDevice(t, keys[0], dir)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.desk.Attend(ctx, plan, d.root) }()
+		require.Eventually(t, "it takes part in the next epoch", func() bool { return d.desk.known(list[2].ID) != nil })
+		if d.desk.known(list[1].ID) != nil {
+			t.Error("it takes part in the second round of a dead epoch")
+		}
+		if newest := plan.Attended(d.desk); len(newest) != 1 || newest[0].Epoch != 2 || newest[0].Round != 1 {
+			t.Errorf("it says that it takes part in %+v", newest)
+		}
+		stop()
+		require.NoError(t, <-ended)
 	}
 }

@@ -142,7 +142,7 @@ const (
 
 // Config completes c for a desk that serves the sums of this plan.
 func (p *Plan) Config(c Config) Config {
-	c.Retry, c.Rest = min(askEvery, p.open()/8), min(restAtMost, p.open()/8)
+	c.Retry, c.Rest = min(askEvery, p.open()/mostRests), min(restAtMost, p.open()/mostRests)
 	return c
 }
 

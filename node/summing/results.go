@@ -157,12 +157,13 @@ func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 	if o == nil || err != nil {
 		return nil, err
 	}
-	if o.Result == nil {
-		return o, settle(s, l)
-	}
 	p, err := d.part(s)
 	if err != nil {
 		return nil, err
+	}
+	if o.Result == nil {
+		p.ended(true) // so that a member says it to those who come later
+		return o, settle(s, l)
 	}
 	p.decide(decision)
 	return o, errors.Join(p.take(result), settle(s, l)) // settle again, in case the node was stopped before it

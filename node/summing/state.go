@@ -13,6 +13,7 @@ import (
 type State struct {
 	Closes time.Time // when the certified opening closes the sum; zero: none is known
 	Closed bool      // the time is over, or a quorum has certified the list
+	Dead   bool      // the keys of the member here are erased, or those of enough members, and there is no result
 	Duty   *Duty     // what this device has done as a member of the committee; nil: it is none
 }
 
@@ -39,7 +40,7 @@ func (d *Desk) State(sum sums.Digest) State {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := State{Closes: p.closes, Closed: p.decision != nil || !p.closes.IsZero() && !time.Now().Before(p.closes)}
+	s := State{Closes: p.closes, Dead: p.dead && p.result == nil, Closed: p.decision != nil || !p.closes.IsZero() && !time.Now().Before(p.closes)}
 	if p.duty != nil {
 		duty := *p.duty
 		duty.Missing = slices.Clone(duty.Missing)
@@ -77,6 +78,13 @@ func (p *part) opened(o *sums.Opening) {
 	}
 }
 
+// rests notes whether the member here waits for the time at which the sum begins.
+func (p *part) rests(resting bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resting = resting
+}
+
 // otherBegan notes that another member began with a sum with which the one here did not.
 func (p *part) otherBegan(member int) {
 	p.mu.Lock()
@@ -89,8 +97,8 @@ func (p *part) otherBegan(member int) {
 	}
 }
 
-// ended notes that the member here erased its keys, and whether the sum is dead. A dead
-// sum never has a result, as far as this member can tell.
+// ended notes that the member here erased its keys, or enough others, and whether the sum is
+// dead. A dead sum never has a result, as far as this node can tell.
 func (p *part) ended(dead bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -90,14 +90,24 @@ type news struct {
 	decision reference // the certified list
 	result   reference
 	dead     bool // a member says that it erased its keys and knows no result
+	absent   bool // the peer takes no part in the sum, or not yet
 }
 
+// The marks of what is not there.
+const (
+	markDead   = 1
+	markAbsent = 2
+)
+
 func (n *news) bytes() []byte {
-	var b, dead []byte
-	if n.dead {
-		dead = []byte{1}
+	var b, mark []byte
+	switch {
+	case n.dead:
+		mark = []byte{markDead}
+	case n.absent:
+		mark = []byte{markAbsent}
 	}
-	for _, part := range [][]byte{n.opening, n.accept, n.decision.bytes(), n.result.bytes(), dead} {
+	for _, part := range [][]byte{n.opening, n.accept, n.decision.bytes(), n.result.bytes(), mark} {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
 		b = append(b, part...)
 	}
@@ -116,10 +126,15 @@ func decodeNews(b []byte) (*news, error) {
 		}
 		b = b[4+n:]
 	}
-	if len(b) > 0 || len(parts[4]) > 1 || len(parts[4]) == 1 && parts[4][0] != 1 {
+	n := &news{opening: parts[0], accept: parts[1]}
+	switch mark := parts[4]; {
+	case len(b) > 0 || len(mark) > 1:
 		return nil, errGarbage
+	case len(mark) == 1 && mark[0] != markDead && mark[0] != markAbsent:
+		return nil, errGarbage
+	case len(mark) == 1:
+		n.dead, n.absent = mark[0] == markDead, mark[0] == markAbsent
 	}
-	n := &news{opening: parts[0], accept: parts[1], dead: len(parts[4]) == 1}
 	var first, second error
 	n.decision, first = decodeReference(parts[2])
 	n.result, second = decodeReference(parts[3])
