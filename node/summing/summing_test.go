@@ -948,6 +948,10 @@ func TestMemberThatOffersWithoutEnd(t *testing.T) {
 	}
 	r := &trial{t: t, sum: testSum(t, 10, keys), members: members}
 	m := members[1]
+	for _, other := range members[2:] {
+		_, err := other.desk.part(r.sum) // they are there, but for what they would do
+		require.NoError(t, err)
+	}
 	r.start(m)
 	t.Cleanup(r.running.Wait)
 	require.Eventually(t, "the member runs", func() bool { return r.held(m) >= 0 })
