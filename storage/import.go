@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,6 +52,9 @@ type Imported struct {
 	Time    time.Time
 }
 
+// errEnded is the error of an import that was committed or dropped before.
+var errEnded = errors.New("storage: this import has ended: begin another one")
+
 // importBatch is how many records wait to be written together.
 const importBatch = 8192
 
@@ -76,8 +80,11 @@ func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 }
 
 // Add takes a record, whose X must not change any more. It fails if Admit refuses the
-// record.
+// record, and after Commit or Drop.
 func (i *Import) Add(r learner.Record) error {
+	if i.ended {
+		return errEnded
+	}
 	if err := i.in.Admit(&r); err != nil {
 		return fmt.Errorf("storage: record %d of the import does not fit the task: %w; encode it with the task", i.last.record.Seq+2-i.first, err)
 	}
@@ -102,9 +109,12 @@ func (i *Import) Add(r learner.Record) error {
 }
 
 // Commit makes the records visible and stores the file's digest with them. It returns
-// the number of the first one; without any record it stores nothing. After an error the
-// caller must still call Drop.
+// the number of the first one; without any record it stores nothing. It fails after Commit
+// or Drop. After an error the caller must still call Drop.
 func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
+	if i.ended {
+		return 0, errEnded
+	}
 	count := uint64(i.last.record.Seq - i.first + 1)
 	if count == 0 {
 		return i.first, i.Drop()
@@ -127,7 +137,7 @@ func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
 	return i.first, nil
 }
 
-// Drop removes the records, unless they are committed.
+// Drop removes the records, unless they are committed. A second Drop does nothing.
 func (i *Import) Drop() error {
 	if i.ended {
 		return nil

@@ -115,6 +115,57 @@ func TestUnfinishedImportsDoNotCount(t *testing.T) {
 	model.check(t, s)
 }
 
+// An import that has ended takes nothing more, and stays away from the lock and the mark of
+// the next one.
+func TestEndedImportsTakeNothing(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 35))
+	in := Intake{Admit: task().Admit, Size: 100_000, Closed: neverClosed}
+	for name, end := range map[string]func(*Import) error{
+		"committed":           func(i *Import) error { return firstError(i.Commit(Digest{1})) },
+		"committed and empty": func(i *Import) error { return firstError(i.Commit(Digest{1})) },
+		"dropped":             (*Import).Drop,
+	} {
+		s, _ := open(t, newPath(t))
+		var model recordModel
+		i, err := s.Import(in, today)
+		require.NoError(t, err)
+		if name != "committed and empty" {
+			some := randomRecords(r, 3)
+			for _, r := range some {
+				require.NoError(t, i.Add(r))
+			}
+			if name == "committed" {
+				model.append(some, in, today)
+			}
+		}
+		require.NoError(t, end(i))
+		next, err := s.Import(in, today) // has the lock now
+		require.NoError(t, err)
+		for _, r := range randomRecords(r, importBatch) {
+			if err := i.Add(r); !errors.Is(err, errEnded) {
+				t.Fatalf("%s: a further record: %v", name, err)
+			}
+		}
+		if _, err := i.Commit(Digest{2}); !errors.Is(err, errEnded) {
+			t.Errorf("%s: a second Commit: %v", name, err)
+		}
+		require.NoError(t, i.Drop())
+		if s.appending.TryLock() {
+			t.Fatalf("%s: the next import has lost its lock", name)
+		}
+		require.NoError(t, next.Drop())
+		more := randomRecords(r, 2)
+		model.append(more, in, today)
+		_, err = s.AppendRecords(more, in, today)
+		require.NoError(t, err)
+		model.check(t, s)
+		if _, found, err := s.Imported(Digest{2}); found || err != nil {
+			t.Errorf("%s: the refused file is remembered: %v, %v", name, found, err)
+		}
+	}
+}
+
 // Deleting the records of a file does not make it another file.
 func TestDigestsOutliveTheirRecords(t *testing.T) {
 	s, _ := open(t, newPath(t))
