@@ -3,6 +3,7 @@ package privacy
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	randv2 "math/rand/v2"
@@ -44,7 +45,8 @@ func NewLiveNoise() *LiveNoise { return &LiveNoise{new(systemWords)} }
 // after the first 1024.
 //
 // It panics if a sum was made by another mechanism than m, if dimensions differ or if a
-// cohort comes twice: each would break the guarantee.
+// cohort comes twice: each would break the guarantee. [Mechanism.CheckSums] finds that
+// before anything is paid.
 func (n *LiveNoise) Answer(m Mechanism, sums []Sum) Answer {
 	defer n.words.forget()
 	var a Answer
@@ -97,16 +99,10 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 	for i := range sums {
 		part := &sums[i]
 		taken := m.taken(part.slots)
-		switch {
-		case !part.alive():
-			panic(errDead)
-		case part.mechanism != m:
-			panic("privacy: a sum was made by another mechanism than the one that is paid for")
-		case len(part.total) != len(total):
-			panic("privacy: sums of different dimensions cannot be added")
-		case slices.Contains(a.Cohorts, part.cohort):
-			panic(fmt.Sprintf("privacy: cohort %d comes twice in one release", part.cohort))
-		case a.Slots+taken > MaxSlots, m.distance > 0 && len(a.Cohorts) == maxBoundedSums:
+		if wrong := part.mistake(&m, len(total), a.Cohorts); wrong != "" {
+			panic(wrong)
+		}
+		if a.Slots+taken > MaxSlots || m.distance > 0 && len(a.Cohorts) == maxBoundedSums {
 			continue
 		}
 		a.Slots += taken
@@ -127,6 +123,35 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 	for j, n := range total {
 		sum[j] = float64(n) * unit
 	}
+}
+
+// CheckSums returns an error if an Answer of these sums would panic. It also refuses a
+// cohort that comes again after its sum was left out for its size.
+func (m Mechanism) CheckSums(sums []Sum) error {
+	cohorts := make([]Cohort, len(sums))
+	for i := range sums {
+		if wrong := sums[i].mistake(&m, len(sums[0].total), cohorts[:i]); wrong != "" {
+			return errors.New(wrong)
+		}
+		cohorts[i] = sums[i].cohort
+	}
+	return nil
+}
+
+// mistake returns what is wrong with adding the sum to those of other cohorts, for an
+// answer of dim coordinates; "" if nothing is.
+func (s *Sum) mistake(m *Mechanism, dim int, others []Cohort) string {
+	switch {
+	case !s.alive():
+		return errDead
+	case s.mechanism != *m:
+		return "privacy: a sum was made by another mechanism than the one that is paid for"
+	case len(s.total) != dim:
+		return "privacy: sums of different dimensions cannot be added"
+	case slices.Contains(others, s.cohort):
+		return fmt.Sprintf("privacy: cohort %d comes twice in one release", s.cohort)
+	}
+	return ""
 }
 
 // addNoise adds a draw to each coordinate, grid units. A truncated law is drawn by

@@ -84,14 +84,30 @@ func TestAnswerRefuses(t *testing.T) {
 	m, other := mustGaussian(t, 1, 5), mustGaussian(t, 2, 5)
 	laplace := must(t)(NewLaplace(1, 5)) // differs in the law alone
 	n := NewSeededNoise(1)
-	mustPanic(t, "a sum clipped in another norm", func() { n.Answer(laplace, []Sum{filled(m, 1, 2, 1)}) })
-	mustPanic(t, "a full sum for a batch", func() { n.Answer(must(t)(m.Subsampled(1, 2)), []Sum{filled(m, 1, 2, 1)}) })
-	mustPanic(t, "a sum with a larger clip", func() { n.Answer(m, []Sum{filled(other, 1, 2, 1)}) })
-	mustPanic(t, "a second sum with a larger clip", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(other, 2, 2, 1)}) })
-	mustPanic(t, "a sum that was never made", func() { n.Answer(m, []Sum{{}}) })
-	mustPanic(t, "sums of two dimensions", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(m, 2, 3, 1)}) })
-	mustPanic(t, "a second sum of fewer dimensions", func() { n.Answer(m, []Sum{filled(m, 1, 3, 1), filled(m, 2, 2, 1)}) })
-	mustPanic(t, "a cohort that comes twice", func() { n.Answer(m, []Sum{filled(m, 1, 2, 1), filled(m, 2, 2, 1), filled(m, 1, 2, 1)}) })
+	refuse := func(what string, m Mechanism, sums ...Sum) {
+		t.Helper()
+		mustPanic(t, what, func() { n.Answer(m, sums) })
+		if m.CheckSums(sums) == nil {
+			t.Errorf("CheckSums lets %s pass", what)
+		}
+	}
+	refuse("a sum clipped in another norm", laplace, filled(m, 1, 2, 1))
+	refuse("a full sum for a batch", must(t)(m.Subsampled(1, 2)), filled(m, 1, 2, 1))
+	refuse("a sum with a larger clip", m, filled(other, 1, 2, 1))
+	refuse("a second sum with a larger clip", m, filled(m, 1, 2, 1), filled(other, 2, 2, 1))
+	refuse("a sum that was never made", m, Sum{})
+	refuse("sums of two dimensions", m, filled(m, 1, 2, 1), filled(m, 2, 3, 1))
+	refuse("a second sum of fewer dimensions", m, filled(m, 1, 3, 1), filled(m, 2, 2, 1))
+	refuse("a cohort that comes twice", m, filled(m, 1, 2, 1), filled(m, 2, 2, 1), filled(m, 1, 2, 1))
+	var memory Memory
+	dead := memory.NewSum(m, 1, 2)
+	memory.Forget()
+	refuse("a sum whose memory is used again", m, dead)
+	for _, sums := range [][]Sum{nil, {filled(m, 1, 2, 1), filled(m, 2, 2, 1)}} {
+		if err := m.CheckSums(sums); err != nil {
+			t.Errorf("%d sums: %v", len(sums), err)
+		}
+	}
 }
 
 // A release holds at most MaxSlots records; cohorts that do not fit are left out.

@@ -57,7 +57,9 @@ type Ledger struct {
 // noise is drawn. If the answer is exhausted, no cohort could pay; then nothing is
 // written and the round is not used.
 //
-// It fails with ErrRound unless round is above every round before, and with
+// It fails, and writes nothing, if m has no answer for the sums, as
+// [privacy.Mechanism.CheckSums] says, or if they have more coordinates than the ledger's
+// terms. It fails with ErrRound unless round is above every round before, and with
 // ErrPoisoned if a write failed, now or earlier. It is then not known whether the debit
 // reached the disk, and nothing may be released until the store is opened again.
 func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
@@ -72,6 +74,9 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 		}
 		cohorts[i] = sums[i].Cohort()
 	}
+	if err := answerable(m, sums); err != nil {
+		return privacy.Answer{}, err
+	}
 	paid, err := l.pay(round, m, cohorts)
 	if err != nil {
 		return privacy.Answer{}, err
@@ -85,6 +90,9 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	if err := answerable(m, sums); err != nil {
+		return privacy.Answer{}, err
+	}
 	if err := l.mayUse(round); err != nil {
 		return privacy.Answer{}, err
 	}
@@ -92,6 +100,15 @@ func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []pr
 		return privacy.Answer{}, err
 	}
 	return l.noise.Answer(m, sums), nil
+}
+
+// answerable returns an error if the sums have no answer, which must be known before
+// anything is paid or written.
+func answerable(m privacy.Mechanism, sums []privacy.Sum) error {
+	if err := m.CheckSums(sums); err != nil {
+		return fmt.Errorf("storage: nothing was paid, release other sums: %w", err)
+	}
+	return nil
 }
 
 // pay returns the cohorts that paid, in the order given, with their debits on disk.

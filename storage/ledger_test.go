@@ -286,6 +286,45 @@ func TestRefusalsDoNotPoison(t *testing.T) {
 	pay(t, l, 2, gaussian(t, 10), 1)
 }
 
+// A release that has no answer costs nothing, and its round can still be used.
+func TestImpossibleReleasesAreFree(t *testing.T) {
+	s, l := open(t, newPath(t))
+	m, other := gaussian(t, 10), gaussian(t, 5)
+	plain, err := privacy.NewUnprotected(1)
+	require.NoError(t, err)
+	for what, sums := range map[string]func(m privacy.Mechanism) []privacy.Sum{
+		"a cohort that comes twice":  func(m privacy.Mechanism) []privacy.Sum { return []privacy.Sum{m.NewSum(1, dim), m.NewSum(1, dim)} },
+		"a sum of another mechanism": func(m privacy.Mechanism) []privacy.Sum { return []privacy.Sum{m.NewSum(1, dim), other.NewSum(2, dim)} },
+		"sums of two dimensions":     func(m privacy.Mechanism) []privacy.Sum { return []privacy.Sum{m.NewSum(1, dim), m.NewSum(2, dim-1)} },
+	} {
+		for name, err := range map[string]error{
+			"Release":            firstError(l.Release(1, m, sums(m))),
+			"ReleaseUnprotected": firstError(l.ReleaseUnprotected(1, plain, sums(plain))),
+		} {
+			if err == nil || errors.Is(err, ErrPoisoned) || !strings.Contains(err.Error(), "nothing was paid") {
+				t.Errorf("%s of %s: %v", name, what, err)
+			}
+		}
+	}
+	if entries, err := entriesOf(l); err != nil || len(entries) != 0 || l.Round() != 0 || spentBy(l, 1) != 0 {
+		t.Errorf("%d entries, round %d, %v spent, error %v; want nothing", len(entries), l.Round(), spentBy(l, 1), err)
+	}
+	for round, release := range []func(uint64) (privacy.Answer, error){
+		func(round uint64) (privacy.Answer, error) {
+			return l.Release(round, m, []privacy.Sum{m.NewSum(1, dim), m.NewSum(2, dim)})
+		},
+		func(round uint64) (privacy.Answer, error) {
+			return l.ReleaseUnprotected(round, plain, []privacy.Sum{plain.NewSum(1, dim)})
+		},
+	} {
+		if a, err := release(uint64(round + 1)); err != nil || len(a.Sum) != dim {
+			t.Errorf("round %d: %+v, %v", round+1, a, err)
+		}
+	}
+	_, l = reopen(t, s)
+	require.NoError(t, firstError(l.Verify()))
+}
+
 // The owner looks and adds records while the door works, and the closing of a cohort asks
 // the ledger. None of them may wait for another for ever.
 func TestConcurrentUse(t *testing.T) {
