@@ -300,7 +300,7 @@ func forgetID(tx *bbolt.Tx, q learner.Seq) error {
 }
 
 // EachID calls visit, in order of arrival, for the IDs of the records between two
-// numbers, both included.
+// numbers, both included. visit must not call the store.
 func (s *Store) EachID(from, to learner.Seq, visit func(q learner.Seq, id string)) error {
-	return s.eachText(bucketIDs, from, to, func(q learner.Seq, id []byte) { visit(q, string(id)) })
+	return s.eachText(bucketIDs, from, to, visit)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Intake says which records the store takes, and when a cohort takes no more. It uses
-// public values only.
+// public values only. Its functions must not store records.
 type Intake struct {
 	// Admit returns an error for a record that must not be stored, as [learner.Task.Admit]
 	// does: the cost of a release is right only for records that fit the task. Required.
@@ -64,14 +64,14 @@ func putSlots(tx *bbolt.Tx, slots []slot) error {
 }
 
 // EachCells calls visit, in order of arrival, for the stored cells of the records between
-// two numbers, both included.
+// two numbers, both included. visit must not call the store.
 func (s *Store) EachCells(from, to learner.Seq, visit func(learner.Seq, learner.Cells)) error {
-	return s.eachText(bucketCells, from, to, func(q learner.Seq, cells []byte) { visit(q, learner.Cells(cells)) })
+	return s.eachText(bucketCells, from, to, func(q learner.Seq, cells string) { visit(q, learner.Cells(cells)) })
 }
 
 // eachText calls visit for each value that a bucket has for the records between two
 // numbers, both included.
-func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learner.Seq, text []byte)) error {
+func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learner.Seq, text string)) error {
 	if s.upgraded() != nil {
 		return nil // the first release stored none
 	}
@@ -84,7 +84,8 @@ func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learn
 			}
 			data, err := unseal(key, sealed)
 			if err == nil {
-				visit(q, data)
+				text := string(data)
+				callersOwn(func() { visit(q, text) })
 			}
 			return err
 		})
@@ -177,7 +178,8 @@ func (s *Store) slot(q learner.Seq) (at slot, err error) {
 // A deleted record has its Seq and Cohort, Y = 0 and X nil. A live record that an upgrade
 // set aside has an X that is empty but not nil. No record has its cells. A new agent must
 // be given all of them, because an empty slot counts as a record. EachRecord returns the
-// error of visit, or ErrDamaged.
+// error of visit, or ErrDamaged. visit must not call the store: a call that writes may
+// wait for the end of EachRecord, and so for ever.
 func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error) error {
 	var x []float64
 	err := s.view(func(tx *bbolt.Tx) error {
@@ -200,7 +202,8 @@ func (s *Store) EachRecord(from learner.Seq, visit func(r learner.Record) error)
 			case at.aside:
 				at.record.X = []float64{}
 			}
-			return visit(at.record)
+			callersOwn(func() { err = visit(at.record) })
+			return err
 		})
 	})
 	if err != nil {

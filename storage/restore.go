@@ -17,8 +17,8 @@ import (
 
 // Backup writes a consistent copy of the database, for [Restore], while the node goes on
 // working. w should be fast, for example a file: a write that makes the database grow
-// waits for the end of the copy, and so does a deletion. The copy holds the records
-// unencrypted.
+// waits for the end of the copy, and so does a deletion. So w must not call the store. The
+// copy holds the records unencrypted.
 func (s *Store) Backup(w io.Writer) error {
 	err := s.view(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(w)

@@ -16,8 +16,8 @@ type Point struct {
 
 // AddPoint adds a value to a named series. It replaces an earlier value of the same
 // second. Then it calls thin with all times of the series, ascending, and drops those
-// that thin returns. Series are stored beside the values of PutMeta, so that earlier
-// versions of the program ignore them.
+// that thin returns. thin must not call the store. Series are stored beside the values of
+// PutMeta, so that earlier versions of the program ignore them.
 func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.Time) error {
 	prefix := seriesKey(series)
 	return s.update(func(tx *bbolt.Tx) error {
@@ -34,7 +34,8 @@ func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.T
 			}
 			times = append(times, at)
 		}
-		for _, at := range thin(times) {
+		callersOwn(func() { times = thin(times) })
+		for _, at := range times {
 			if err := b.Delete(pointKey(prefix, at)); err != nil {
 				return err
 			}

@@ -239,17 +239,38 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 }
 
 // protect runs fn and returns ErrDamaged if bbolt panics or faults in the memory map on
-// damaged pages. It drops the panic's text, which may quote stored bytes.
+// damaged pages. It drops the panic's text, which may quote stored bytes. A panic of a
+// function that the caller gave goes on: see callersOwn.
 func (s *Store) protect(fn func() error) (err error) {
 	if s.broken.Load() {
 		return ErrDamaged
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		if recover() != nil {
+		switch panicked := recover().(type) {
+		case nil:
+		case callersPanic:
+			panic(panicked.value)
+		default:
 			s.broken.Store(true)
 			err = fmt.Errorf("%w: its pages are unreadable", ErrDamaged)
 		}
 	}()
 	return fn()
+}
+
+// callersPanic is a panic of a function that the caller gave, on its way through bbolt,
+// which ends its transaction.
+type callersPanic struct{ value any }
+
+// callersOwn runs a function that the caller gave, inside a transaction. It must not be
+// given anything that reads bbolt's memory map, so that a panic in it says nothing of the
+// file.
+func callersOwn(fn func()) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			panic(callersPanic{panicked})
+		}
+	}()
+	fn()
 }

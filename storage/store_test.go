@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 
 	"p2pnode/internal/require"
+	"p2pnode/learner"
 )
 
 func TestOpenCreatesAPrivateFile(t *testing.T) {
@@ -144,6 +148,61 @@ func TestPanicBreaksTheStore(t *testing.T) {
 		}
 	}
 	require.NoError(t, s.db.Close()) // here the locks are free
+}
+
+// A panic of a function that the caller gave is the caller's: it arrives as it is, says
+// nothing of the file and leaves no lock held.
+func TestCallersPanicIsNoDamage(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	recs := randomRecords(rand.New(rand.NewPCG(1, 36)), 3)
+	for i := range recs {
+		recs[i].Cells = learner.Cells(fmt.Sprint("cell ", i))
+	}
+	_, err := s.Put([]Arrival{{Record: recs[0], ID: "a"}, {Record: recs[1], ID: "b"}, {Record: recs[2]}}, full(10), today)
+	require.NoError(t, err)
+	mine := errors.New("the caller's own")
+	for name, call := range map[string]func(panics bool) error{
+		"EachRecord": func(panics bool) error {
+			return s.EachRecord(0, orNil(panics, func(learner.Record) error { panic(mine) }))
+		},
+		"EachCells": func(panics bool) error {
+			return s.EachCells(0, 9, orNil(panics, func(learner.Seq, learner.Cells) { panic(mine) }))
+		},
+		"EachID": func(panics bool) error {
+			return s.EachID(0, 9, orNil(panics, func(learner.Seq, string) { panic(mine) }))
+		},
+		"AddPoint": func(panics bool) error {
+			return s.AddPoint("series", Point{At: today}, orNil(panics, func([]time.Time) []time.Time { panic(mine) }))
+		},
+	} {
+		for _, panics := range []bool{true, false} {
+			panicked := func() (value any) {
+				defer func() { value = recover() }()
+				t.Errorf("%s returned %v", name, call(panics))
+				return nil
+			}()
+			if _, nilCall := panicked.(runtime.Error); panics && panicked != mine || !panics && !nilCall {
+				t.Errorf("%s panicked with %v", name, panicked)
+			}
+			require.NoError(t, s.PutMeta("key", name))
+			require.NoError(t, s.Failure())
+		}
+	}
+	if points, err := s.Points("series"); len(points) > 0 || err != nil {
+		t.Errorf("%d points are stored, %v", len(points), err)
+	}
+	if live, _, err := s.Records(); len(live) != 3 || err != nil {
+		t.Errorf("%d records are left, %v", len(live), err)
+	}
+	reopen(t, s)
+}
+
+// orNil returns f if it is wanted, and otherwise nil.
+func orNil[F any](wanted bool, f F) (none F) {
+	if wanted {
+		return f
+	}
+	return none
 }
 
 func firstError[T any](_ T, err error) error { return err }

@@ -24,7 +24,7 @@ func (s *Store) upgraded() error {
 // Recode says how to convert records of the first release.
 type Recode struct {
 	// Features returns the new coordinates of a record, or an error if they cannot be
-	// computed; nil leaves them as they are.
+	// computed; nil leaves them as they are. It must not call the store.
 	Features func(x []float64) ([]float64, error)
 	// State returns the agent's state as it is after the upgrade.
 	State func([]byte) ([]byte, error)
@@ -144,7 +144,10 @@ func (r Recode) slot(at slot) slot {
 	if at.erased {
 		return at
 	}
-	if x, err := r.Features(at.record.X); err == nil {
+	var x []float64
+	var err error
+	callersOwn(func() { x, err = r.Features(at.record.X) })
+	if err == nil {
 		at.record.X = x
 	} else {
 		at.aside = true

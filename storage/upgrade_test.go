@@ -153,6 +153,32 @@ func TestUpgradeThatIsRefusedChangesNothing(t *testing.T) {
 	}
 }
 
+// A panic of the conversion is the caller's and no damage: the next call converts each
+// record once.
+func TestUpgradeGoesOnAfterACallersPanic(t *testing.T) {
+	path, want := release1Store(t, 100)
+	s, err := Open(path)
+	require.NoError(t, err)
+	func() {
+		defer func() {
+			if panicked := recover(); panicked != "the caller's own" {
+				t.Errorf("panicked with %v", panicked)
+			}
+		}()
+		_ = s.Upgrade(Recode{State: asBefore().State, Features: func([]float64) ([]float64, error) { panic("the caller's own") }})
+	}()
+	require.NoError(t, s.Upgrade(Recode{State: asBefore().State, Features: doubled}))
+	live, _, err := s.Records()
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	for i := range want {
+		want[i].X, _ = doubled(want[i].X)
+	}
+	if !reflect.DeepEqual(live, want) {
+		t.Errorf("%d records are not what was there, doubled", len(live))
+	}
+}
+
 // keptBefore is the copy that an upgrade keeps.
 func keptBefore(path string) string { return path + beforeSchema + strconv.Itoa(schemaVersion) }
 
