@@ -126,7 +126,7 @@ func errorCode(err error) string {
 // copy, can end an error.
 func lasting(err error) bool {
 	return errors.Is(err, node.ErrRolledBack) || errors.Is(err, storage.ErrRolledBack) || errors.Is(err, storage.ErrPoisoned) ||
-		errors.Is(err, storage.ErrDamaged) || errors.Is(err, storage.ErrMissing) || errors.Is(err, storage.ErrBudget)
+		errors.Is(err, storage.ErrClosed) || errors.Is(err, storage.ErrDamaged) || errors.Is(err, storage.ErrMissing) || errors.Is(err, storage.ErrBudget)
 }
 
 // guard is deferred by every exported function: it gives the error its code, and

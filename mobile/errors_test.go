@@ -26,6 +26,7 @@ func TestErrorCodes(t *testing.T) {
 		{fmt.Errorf("%w: %w", storage.ErrPoisoned, syscall.ENOSPC), CodeFull},
 		{fmt.Errorf("%w: %w", storage.ErrPoisoned, syscall.EIO), CodeStorage},
 		{syscall.EDQUOT, CodeFull},
+		{storage.ErrClosed, CodeStorage},
 		{storage.ErrDamaged, CodeStorage},
 		{storage.ErrMissing, CodeStorage},
 		{storage.ErrRolledBack, CodeStorage},

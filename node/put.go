@@ -116,7 +116,7 @@ func (n *Node) putLocked(ctx context.Context, arrivals []storage.Arrival) (stora
 	}
 	c, err := n.store.Put(arrivals, n.cohortRule(), time.Now())
 	if err != nil {
-		if errors.Is(err, storage.ErrPoisoned) {
+		if errors.Is(err, storage.ErrPoisoned) || errors.Is(err, storage.ErrClosed) {
 			n.records.forget() // it is unknown what was replaced
 			n.fits.recordsDeleted()
 		}

@@ -48,8 +48,8 @@ type Changes struct {
 // has the ID of an arrival already, Put compares the two, one arrival after the other. If
 // they are the same to the task, the record stays. If not, Put erases the record's
 // content as [Store.DeleteRecords] does and keeps its slot; the arrival gets a new slot,
-// and with it a budget of its own. An ID is erased with its record. After ErrPoisoned the
-// changes may be on disk.
+// and with it a budget of its own. An ID is erased with its record. After ErrPoisoned or
+// ErrClosed the changes may be on disk.
 func (s *Store) Put(arrivals []Arrival, in Intake, now time.Time) (Changes, error) {
 	c, err := s.put(arrivals, in, now)
 	if err != nil {

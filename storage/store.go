@@ -27,6 +27,8 @@ var (
 	ErrMissing = errors.New("storage: the database is missing")
 	// errUnfinished: a crash or a full disk interrupted bbolt's first write.
 	errUnfinished = errors.New("storage: the file is unfinished and holds nothing: delete it and start again")
+	// ErrClosed: the store was closed before.
+	ErrClosed = errors.New("storage: the store is closed: open it again")
 	// ErrNoRecord: there is no such record, or it was deleted before.
 	ErrNoRecord = errors.New("storage: no such record")
 )
@@ -204,7 +206,8 @@ func (s *Store) unfinished() bool {
 	return errors.Is(noAnchor, fs.ErrNotExist) && err == nil && info.Size() < int64(newFile*os.Getpagesize())
 }
 
-// Close releases the file. Later calls on the store and its ledger fail.
+// Close releases the file. Later calls on the store and its ledger that read or write the
+// file fail with ErrClosed; that is no failed write.
 func (s *Store) Close() error {
 	if s.broken.Load() {
 		return fmt.Errorf("%w: stop the process, which releases it", ErrDamaged)
@@ -240,7 +243,7 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 
 // protect runs fn and returns ErrDamaged if bbolt panics or faults in the memory map on
 // damaged pages. It drops the panic's text, which may quote stored bytes. A panic of a
-// function that the caller gave goes on: see callersOwn.
+// function that the caller gave goes on: see callersOwn. After Close it returns ErrClosed.
 func (s *Store) protect(fn func() error) (err error) {
 	if s.broken.Load() {
 		return ErrDamaged
@@ -256,7 +259,10 @@ func (s *Store) protect(fn func() error) (err error) {
 			err = fmt.Errorf("%w: its pages are unreadable", ErrDamaged)
 		}
 	}()
-	return fn()
+	if err = fn(); errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	return err
 }
 
 // callersPanic is a panic of a function that the caller gave, on its way through bbolt,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -119,14 +120,34 @@ func TestReadOnlyMediumSaysWhatToDo(t *testing.T) {
 func TestClosedStoreFails(t *testing.T) {
 	s, l := open(t, newPath(t))
 	require.NoError(t, s.Close())
-	if err := s.PutMeta("key", "value"); err == nil {
-		t.Error("PutMeta succeeded after Close")
+	_, _, err := s.Records()
+	for name, err := range map[string]error{
+		"PutMeta": s.PutMeta("key", "value"), "Records": err, "a release": unprotect(l, 1), "Verify": firstError(l.Verify()),
+		"AppendRecords": firstError(s.AppendRecords(make([]learner.Record, 1), Intake{Admit: func(*learner.Record) error { return nil }, Size: 1}, today)),
+		"DeleteRecord":  s.DeleteRecord(1), "Wipe": s.Wipe(), "Compact": s.Compact(), "Backup": s.Backup(io.Discard),
+	} {
+		if !errors.Is(err, ErrClosed) || errors.Is(err, ErrPoisoned) {
+			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
+		}
 	}
-	if _, _, err := s.Records(); err == nil {
-		t.Error("Records succeeded after Close")
+	require.NoError(t, s.Failure())
+	select {
+	case <-s.Failed():
+		t.Error("a write failed, though none was made")
+	default:
 	}
-	if err := unprotect(l, 1); !errors.Is(err, ErrPoisoned) {
-		t.Errorf("a release after Close: %v, want ErrPoisoned", err)
+	require.NoError(t, s.Close())
+}
+
+// A write that failed before is told after Close, too.
+func TestClosedStoreRemembersItsFailure(t *testing.T) {
+	s, l := open(t, newPath(t))
+	first := s.write(func() error { return errors.New("torn") })
+	require.NoError(t, s.Close())
+	for _, err := range []error{s.PutMeta("key", "value"), unprotect(l, 1), s.Failure()} {
+		if !errors.Is(err, ErrPoisoned) || err.Error() != first.Error() {
+			t.Errorf("got %v, want %v", err, first)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -29,17 +30,18 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 }
 
 // write runs fn, which writes to the file. After it has failed, the store writes nothing
-// any more.
+// any more. After Close it fails with ErrClosed.
 func (s *Store) write(fn func() error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := s.writable(); err != nil {
 		return err
 	}
-	if err := s.protect(fn); err != nil {
-		return s.fail(err)
+	err := s.protect(fn)
+	if err == nil || errors.Is(err, ErrClosed) { // bbolt refuses before it writes
+		return err
 	}
-	return nil
+	return s.fail(err)
 }
 
 // fail makes every later write fail with this error.
