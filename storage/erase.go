@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -28,7 +29,7 @@ func Hold(path string) (release func() error, err error) {
 }
 
 // DropUnfinished removes a database that a crash interrupted while it was made, so that
-// nothing is in it. It leaves every other database alone. It fails with ErrLocked if
+// nothing is in it. It leaves every other file alone. It fails with ErrLocked if
 // somebody is making it now.
 func DropUnfinished(path string) error {
 	s := &Store{path: path}
@@ -56,10 +57,24 @@ func IsFile(database, name string) bool {
 	return found && besides.MatchString(rest)
 }
 
+// Where bbolt's magic number is in either of the first two pages, and what it is.
+const magicAt, magic = 16, 0xED0CDAED
+
+// begun reports whether a file is what a crash leaves of bbolt's first write: it begins as
+// that does, or holds nothing but zeros.
+func begun(path string) bool {
+	data, err := os.ReadFile(path)
+	const metaPage = 4
+	first := make([]byte, 8, magicAt+4) // the number of the page
+	first = binary.NativeEndian.AppendUint16(first, metaPage)
+	first = append(first, make([]byte, magicAt-len(first))...)
+	first = binary.NativeEndian.AppendUint32(first, magic)
+	return err == nil && (bytes.HasPrefix(first, data) || len(bytes.Trim(data, "\x00")) == 0 || IsDatabase(path))
+}
+
 // IsDatabase reports whether one of the first two pages of a file, which may be damaged, says
 // that it is a database.
 func IsDatabase(path string) bool {
-	const magicAt, magic = 16, 0xED0CDAED // of bbolt
 	f, err := os.Open(path)
 	if err != nil {
 		return false

@@ -193,17 +193,19 @@ func (s *Store) openError(err error) error {
 		return fmt.Errorf("storage: open %s: %w", s.path, err)
 	case s.unfinished():
 		return fmt.Errorf("%w (%s)", errUnfinished, s.path)
+	case !IsDatabase(s.path):
+		return fmt.Errorf("%w: %s is no database of p2pnode, or its beginning is gone: %w", ErrDamaged, s.path, err)
 	}
 	return fmt.Errorf("%w: open %s: %w", ErrDamaged, s.path, err)
 }
 
 // unfinished reports whether the file must be a new one that a crash or a full disk
-// interrupted: no ledger was ever opened on it, and it is smaller than what bbolt writes
-// first.
+// interrupted: no ledger was ever opened on it, it is smaller than what bbolt writes
+// first, and it begins as that does.
 func (s *Store) unfinished() bool {
 	_, noAnchor := os.Stat(anchorPath(s.path))
 	info, err := os.Stat(s.path)
-	return errors.Is(noAnchor, fs.ErrNotExist) && err == nil && info.Size() < int64(newFile*os.Getpagesize())
+	return errors.Is(noAnchor, fs.ErrNotExist) && err == nil && info.Size() < int64(newFile*os.Getpagesize()) && begun(s.path)
 }
 
 // Close releases the file. Later calls on the store and its ledger that read or write the

@@ -62,6 +62,14 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	write := func(data []byte) func(string) {
 		return func(path string) { require.NoError(t, os.WriteFile(path, data, 0o600)) }
 	}
+	torn := func(size int) func(string) { // a database that bbolt has begun, and no more
+		return func(path string) {
+			db, err := bbolt.Open(path, 0o600, nil)
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			require.NoError(t, os.Truncate(path, int64(size)))
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		prepare func(path string)
@@ -70,14 +78,22 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	}{
 		{"newer schema", newer, nil, fmt.Sprintf("schema %d", schemaVersion+1)},
 		{"another program's file", foreign, ErrDamaged, "no p2pnode schema"},
-		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, ""},
-		{"a new file that was torn", write([]byte("text")), errUnfinished, "delete it"},
-		{"a new file torn after bbolt's meta pages", func(path string) {
-			db, err := bbolt.Open(path, 0o600, nil)
+		{"text", write(bytes.Repeat([]byte("text "), 10_000)), ErrDamaged, "no database of p2pnode"},
+		{"short text", write([]byte("text\n")), ErrDamaged, "no database of p2pnode"},
+		{"text of more than a page", write(bytes.Repeat([]byte("text\n"), 1000)), ErrDamaged, "no database of p2pnode"},
+		{"zeros with something behind them", write(append(make([]byte, 5000), "text"...)), ErrDamaged, "no database of p2pnode"},
+		{"a new file torn at once", torn(5), errUnfinished, "delete it"},
+		{"a new file torn in bbolt's first number", torn(18), errUnfinished, "delete it"},
+		{"a new file torn in its first page", torn(100), errUnfinished, "delete it"},
+		{"a new file torn after bbolt's meta pages", torn(3*os.Getpagesize() + 100), errUnfinished, "delete it"},
+		{"a new file without its first page", func(path string) {
+			torn(3*os.Getpagesize() + 100)(path)
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
 			require.NoError(t, err)
-			require.NoError(t, db.Close())
-			require.NoError(t, os.Truncate(path, int64(3*os.Getpagesize()+100)))
+			_, err = f.WriteAt(make([]byte, os.Getpagesize()), 0)
+			require.NoError(t, errors.Join(err, f.Close()))
 		}, errUnfinished, "delete it"},
+		{"a new file of zeros", write(make([]byte, 5000)), errUnfinished, "delete it"},
 		{"a torn file with an anchor", func(path string) {
 			write([]byte("text"))(path)
 			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
@@ -101,6 +117,13 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 			}
 			if c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 				t.Fatalf("Open: %v", err)
+			}
+			if c.want != errUnfinished && strings.Contains(err.Error(), "delete") {
+				t.Errorf("it says to delete what may be somebody's: %v", err)
+			}
+			there := exists(path)
+			if err := DropUnfinished(path); err != nil || c.want != errUnfinished && exists(path) != there {
+				t.Errorf("DropUnfinished: %v, and the file is there: %v", err, exists(path))
 			}
 		})
 	}

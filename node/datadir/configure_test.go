@@ -96,7 +96,7 @@ func TestConfigureAfterAnInterruption(t *testing.T) {
 	}
 	for file, text := range map[string]string{
 		ConfigFile: "", TaskFile: "name", // of an existing node
-		StoreFile: "torn",
+		StoreFile: "\x00\x00\x00\x00", // a torn one begins so
 	} {
 		dir := t.TempDir()
 		require.NoError(t, configured(t, dir, learner.Movies(), nil))
