@@ -76,6 +76,9 @@ func (l *Ledger) Contribute(c Contribution, share func(paid []privacy.Cohort) ([
 		}
 		return l.upload(c.Sum)
 	}
+	if share == nil {
+		return nil, errors.New("storage: nothing was paid: a contribution needs a function that makes its bytes")
+	}
 	paid, err := l.payForSum(c)
 	if err != nil {
 		return nil, err
@@ -189,12 +192,16 @@ func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 }
 
 // Trim keeps the first n bytes, at least one, of what was committed for a sum, and drops
-// the rest. It is for a sum that has ended, so that nothing is sent to it any more. From
-// then on Upload returns the bytes that were kept.
+// the rest. If nothing was committed, it does nothing. It is for a sum that has ended, so
+// that nothing is sent to it any more. From then on Upload returns the bytes that were
+// kept.
 func (l *Ledger) Trim(sum SumID, n int) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	if !l.sums.paid[sum].Kept || n < 1 {
+	if n < 1 {
+		return fmt.Errorf("storage: %d bytes of a contribution cannot be kept: keep at least one", n)
+	}
+	if !l.sums.paid[sum].Kept {
 		return nil
 	}
 	upload, err := l.upload(sum)

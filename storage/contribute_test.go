@@ -104,7 +104,12 @@ func TestContributionIsTrimmed(t *testing.T) {
 	first, err := contribute(l, c)
 	require.NoError(t, err)
 	spent := spentBy(l, 1)
-	require.NoError(t, l.Trim(c.Sum, len(first)), l.Trim(c.Sum, 0), l.Trim(SumID{9}, 3))
+	require.NoError(t, l.Trim(c.Sum, len(first)), l.Trim(SumID{9}, 3))
+	for _, n := range []int{0, -1} {
+		if err := l.Trim(c.Sum, n); err == nil || errors.Is(err, ErrPoisoned) {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+	}
 	if kept, err := l.Upload(c.Sum); err != nil || !bytes.Equal(kept, first) {
 		t.Errorf("nothing was to be cut, and %q is left, %v", kept, err)
 	}
@@ -118,6 +123,24 @@ func TestContributionIsTrimmed(t *testing.T) {
 		s, l = reopen(t, s)
 	}
 	require.NoError(t, firstError(l.Verify()))
+}
+
+// Without a function that makes the bytes nothing is paid, and the sum can still be
+// contributed to. What was committed needs none.
+func TestContributionWithoutAFunctionIsFree(t *testing.T) {
+	_, l := open(t, newPath(t))
+	c := contributionOf(1, bounded(t, 10), 1)
+	if _, err := l.Contribute(c, nil); err == nil || errors.Is(err, ErrBurned) {
+		t.Errorf("without a function: %v", err)
+	}
+	if entries, err := entriesOf(l); err != nil || len(entries) != 0 || spentBy(l, 1) != 0 {
+		t.Errorf("%d entries, %v spent, %v", len(entries), spentBy(l, 1), err)
+	}
+	first, err := contribute(l, c)
+	require.NoError(t, err)
+	if again, err := l.Contribute(c, nil); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("%q is sent again, want %q; %v", again, first, err)
+	}
 }
 
 // A sum that was paid for and not committed is burned, whatever happens later.

@@ -136,9 +136,13 @@ func payFor(l *Ledger, round uint64, m privacy.Mechanism, cohorts []privacy.Coho
 	return l.pay(round, m, cohorts)
 }
 
-// unprotect releases nothing without a guarantee.
+// unprotect releases the sum of no records without a guarantee.
 func unprotect(l *Ledger, round uint64) error {
-	_, err := l.ReleaseUnprotected(round, privacy.Mechanism{}, nil)
+	m, err := privacy.NewUnprotected(1)
+	if err != nil {
+		return err
+	}
+	_, err = l.ReleaseUnprotected(round, m, []privacy.Sum{m.NewSum(1, dim)})
 	return err
 }
 

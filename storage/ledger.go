@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -59,9 +60,10 @@ type Ledger struct {
 //
 // It fails, and writes nothing, if m has no answer for the sums, as
 // [privacy.Mechanism.CheckSums] says, or if they have more coordinates than the ledger's
-// terms. It fails with ErrRound unless round is above every round before, and with
-// ErrPoisoned if a write failed, now or earlier. It is then not known whether the debit
-// reached the disk, and nothing may be released until the store is opened again.
+// terms. It fails with ErrRound unless round is above every round before and another one
+// can follow, and with ErrPoisoned if a write failed, now or earlier. It is then not known
+// whether the debit reached the disk, and nothing may be released until the store is
+// opened again.
 func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -86,14 +88,15 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 }
 
 // ReleaseUnprotected returns the sums without a guarantee. It uses no budget, and the
-// ledger keeps a note of it for ever. It fails as Release does.
+// ledger keeps a note of it for ever. It fails as Release does. If there are no sums, the
+// answer is exhausted; then nothing is written and the round is not used.
 func (l *Ledger) ReleaseUnprotected(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	if err := answerable(m, sums); err != nil {
 		return privacy.Answer{}, err
 	}
-	if err := l.mayUse(round); err != nil {
+	if err := l.mayUse(round); err != nil || len(sums) == 0 {
 		return privacy.Answer{}, err
 	}
 	if err := l.append(entry{kind: entryUnprotected, round: round}); err != nil {
@@ -136,8 +139,11 @@ func (l *Ledger) mayUse(round uint64) error {
 	if l.contradicts > 0 {
 		return l.contradiction()
 	}
-	if round <= l.round {
+	switch {
+	case round <= l.round:
 		return fmt.Errorf("%w: round %d cannot come after round %d", ErrRound, round, l.round)
+	case round == math.MaxUint64:
+		return fmt.Errorf("%w: no round could come after round %d: use a lower one", ErrRound, round)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -323,6 +324,49 @@ func TestImpossibleReleasesAreFree(t *testing.T) {
 	}
 	_, l = reopen(t, s)
 	require.NoError(t, firstError(l.Verify()))
+}
+
+// A release of nothing writes nothing and leaves the round to another, with a guarantee or
+// without.
+func TestReleasesOfNothingUseNoRound(t *testing.T) {
+	s, l := open(t, newPath(t))
+	require.NoError(t, unprotect(l, 1))
+	for range 2 {
+		for name, release := range map[string]func(uint64, privacy.Mechanism, []privacy.Sum) (privacy.Answer, error){
+			"Release": l.Release, "ReleaseUnprotected": l.ReleaseUnprotected,
+		} {
+			if a, err := release(2, gaussian(t, 10), nil); err != nil || !a.Exhausted() {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+			if _, err := release(1, gaussian(t, 10), nil); !errors.Is(err, ErrRound) {
+				t.Errorf("%s of an old round: %v, want ErrRound", name, err)
+			}
+		}
+		if entries, err := entriesOf(l); err != nil || len(entries) != 2 || l.Round() != 1 || l.Unprotected() != 1 {
+			t.Errorf("%d entries, round %d, %d without a guarantee, %v; want 2, 1 and 1", len(entries), l.Round(), l.Unprotected(), err)
+		}
+		s, l = reopen(t, s)
+	}
+	pay(t, l, 2, gaussian(t, 10), 1)
+}
+
+// The highest number is no round, because none could follow.
+func TestHighestRoundIsNotUsed(t *testing.T) {
+	_, l := open(t, newPath(t))
+	m := gaussian(t, 10)
+	for name, err := range map[string]error{
+		"Release":            firstError(l.Release(math.MaxUint64, m, []privacy.Sum{m.NewSum(1, dim)})),
+		"ReleaseUnprotected": unprotect(l, math.MaxUint64),
+		"CommitPublic":       l.CommitPublic(math.MaxUint64, nil, nil),
+	} {
+		if !errors.Is(err, ErrRound) {
+			t.Errorf("%s: %v, want ErrRound", name, err)
+		}
+	}
+	if spentBy(l, 1) != 0 || l.Round() != 0 {
+		t.Errorf("%v spent, round %d", spentBy(l, 1), l.Round())
+	}
+	pay(t, l, math.MaxUint64-1, m, 1)
 }
 
 // The owner looks and adds records while the door works, and the closing of a cohort asks
