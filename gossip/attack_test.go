@@ -157,7 +157,10 @@ func TestANeighbourThatSendsBadModelsIsRejected(t *testing.T) {
 	for name, data := range badModels(t) {
 		t.Run(name, func(t *testing.T) {
 			victim, evil := victimAndFriend(t)
-			if err := evil.Publish(t.Context(), data); err != nil {
+			if err := evil.Publish(t.Context(), data); err == nil {
+				t.Error("Publish sends what neighbours refuse")
+			}
+			if err := evil.mine.Publish(t.Context(), data); err != nil {
 				t.Fatal(err)
 			}
 			waitForStats(t, victim, func(s Stats) bool { return s == Stats{Rejected: 1} })

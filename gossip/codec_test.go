@@ -195,6 +195,7 @@ func TestOnlyBroadcastModelsAreEncoded(t *testing.T) {
 		"directed":     directed,
 		"unknown kind": other,
 		"round 0":      model(0, 0),
+		"no numbers":   model(1),
 		"too large":    model(1, make([]float64, maxMessageSize/4)...),
 	} {
 		if _, err := testSigner(t).Encode(m); err == nil {

@@ -110,6 +110,7 @@ type Gossip struct {
 	news      *pubsub.Topic       // nil without a service
 	direct    direct
 	counts    counters
+	ran       atomic.Bool   // Run was called
 	pulse     time.Duration // between heartbeats
 	// watchEvery is about the time between looks of the watchdog while all neighbours listen.
 	watchEvery time.Duration
@@ -218,8 +219,12 @@ func (g *Gossip) join(ctx context.Context) error {
 // Run serves until ctx ends: edge requests, directed messages, changes of the
 // listeners, the watchdog. It returns nil after the goroutines of this package have ended;
 // those of gossipsub, which offers no way to wait for them, end soon after,
-// at the latest when the host is closed. A Gossip cannot run twice.
+// at the latest when the host is closed. A Gossip cannot run twice: a second call returns
+// an error at once and leaves the first one alone.
 func (g *Gossip) Run(ctx context.Context) error {
+	if g.ran.Swap(true) {
+		return errors.New("gossip: already running, or has run; make another one with New")
+	}
 	var running sync.WaitGroup
 	running.Go(func() { g.watchListeners(ctx) })
 	running.Go(func() { g.watch(ctx) })
@@ -292,8 +297,13 @@ func (g *Gossip) followOf(p peer.ID) *follow { return g.follows[g.topics[p]] }
 
 // Publish sends an encoded model to all listeners. It does not wait for delivery,
 // and succeeds when nobody listens. Publishing the same bytes again does no harm:
-// peers that have heard them ignore the copy.
+// peers that have heard them ignore the copy. Publish fails, and sends nothing, if data is
+// not what this node's [Signer] encoded or breaks this node's rules for models, which are
+// its neighbours' too: they would refuse the node for it.
 func (g *Gossip) Publish(ctx context.Context, data []byte) error {
+	if _, _, err := g.open(g.host.ID(), data); err != nil {
+		return fmt.Errorf("gossip: publish: neighbours would refuse the node for this, pass a model of the task as Signer.Encode returns it: %w", err)
+	}
 	expected := len(g.mine.ListPeers())
 	if err := g.mine.Publish(ctx, data); err != nil {
 		return fmt.Errorf("gossip: publish: %w", err)

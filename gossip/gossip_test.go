@@ -11,6 +11,8 @@ import (
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"go.uber.org/goleak"
+
+	"p2pnode/internal/require"
 )
 
 func TestMain(m *testing.M) {
@@ -242,6 +244,64 @@ func TestNoAnswerAtTheEnd(t *testing.T) {
 				t.Fatal("a node that ends refuses")
 			}
 		}
+	}
+}
+
+// Another node's model, and bytes that are none, would have neighbours refuse the publisher.
+func TestPublishSendsOwnModelsOnly(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	for name, data := range map[string][]byte{
+		"nothing":         nil,
+		"three bytes":     {1, 2, 3},
+		"another's model": b.encode(t, model(1, 0, 0, 0)),
+		"another network's": func() []byte {
+			data, err := NewSigner(a.config.Signer.key, "other").Encode(model(1, 0, 0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data
+		}(),
+	} {
+		if err := a.Publish(t.Context(), data); !errors.Is(err, errMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	publish(t, a, 1)
+	if got := take(t, b); len(got) != 1 || got[0].Round != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if s := b.Stats(); s != (Stats{Delivered: 1}) {
+		t.Errorf("the listener counts %+v", s)
+	}
+	if s := a.Stats(); s.Published != 1 || s.Expected != 1 {
+		t.Errorf("the publisher counts %+v", s)
+	}
+}
+
+func TestASecondRunIsRefused(t *testing.T) {
+	a, b := newNode(t), newNode(t)
+	befriend(t, a, b)
+	waitForListeners(t, a, b)
+	require.Eventually(t, "the first one runs", a.ran.Load)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, ctx := range []context.Context{t.Context(), ended} {
+		if err := a.Run(ctx); err == nil {
+			t.Error("a Gossip runs twice")
+		}
+	}
+	publish(t, a, 1)
+	if got := take(t, b); len(got) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := b.Ask(t.Context(), a.id(), EdgeRequest{Kind: EdgeExchange}); err != nil {
+		t.Errorf("the first one was shut down: %v", err)
+	}
+	a.stop()
+	if err := a.Run(t.Context()); err == nil {
+		t.Error("a Gossip runs again")
 	}
 }
 

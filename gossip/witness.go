@@ -53,6 +53,9 @@ func (s *Signer) Encode(m learner.Message) ([]byte, error) {
 	if m.To != "" || m.Kind != learner.KindModel || m.Round == 0 {
 		return nil, errors.New("gossip: only a broadcast model of round 1 or later can be encoded")
 	}
+	if len(m.Real)+len(m.Ring) == 0 {
+		return nil, errors.New("gossip: a model without numbers cannot be encoded")
+	}
 	body, err := encodeBody(m)
 	if err != nil {
 		return nil, fmt.Errorf("gossip: encode the model: %w", err)

@@ -38,12 +38,12 @@ func (k Kind) String() string {
 }
 
 const (
-	// Limit is the number of strikes at which a peer is refused, and Forgiveness how
-	// long it takes until one is forgiven. A peer is refused until all are: five
-	// minutes.
+	// Limit is the number of strikes at which a peer is refused, and forgiveness how
+	// long it takes until one is forgiven.
 	Limit       = 5
 	forgiveness = time.Minute
-	Refusal     = Limit * forgiveness
+	// Refusal is how long a peer is refused after its last strike: until all are forgiven.
+	Refusal = Limit * forgiveness
 )
 
 // Allowance is how much of something a peer may do: Burst at once, and PerSecond more
