@@ -123,7 +123,8 @@ func (s *Survey) Nameless() bool {
 	return numbers == len(s.Columns)
 }
 
-// Add takes in the row that begins in a line, with a cell for each column.
+// Add takes in the row that begins in a line, with a cell for each column of [NewSurvey],
+// as [csvfile.Reader.Each] gives it. It panics at a row with fewer cells.
 func (s *Survey) Add(line int, cells []string) {
 	s.Rows++
 	if s.Total == 0 && csvfile.Total(cells) {

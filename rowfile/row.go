@@ -137,7 +137,8 @@ func object(text []byte) (Row, error) {
 	return r, nil
 }
 
-// Texts are the cells of an object, by column, as [Row.Cell] reads them.
+// Texts are the cells of an object, by column, as [Row.Cell] reads them. A value that is
+// nil stands for null, as in package json.
 func Texts(values map[string]json.RawMessage) (map[string]string, error) {
 	texts := make(map[string]string, len(values))
 	for column, value := range values {
@@ -160,6 +161,9 @@ func cell(column string, value json.RawMessage) (string, error) {
 
 // cellText is the text of a JSON value.
 func cellText(value json.RawMessage) (text string, err error) {
+	if len(value) == 0 {
+		return "", nil
+	}
 	switch value[0] {
 	case '{':
 		return "", errNested

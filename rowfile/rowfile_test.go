@@ -1,9 +1,11 @@
 package rowfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -54,6 +56,16 @@ func TestRead(t *testing.T) {
 				t.Errorf("%q, %s: rows %q, bad %q, %v", text, way, rows, bad, err)
 			}
 		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	got, err := Texts(map[string]json.RawMessage{"a": []byte(`"x"`), "b": []byte("1.50"), "c": []byte("null"), "d": nil})
+	if want := map[string]string{"a": "x", "b": "1.50", "c": "", "d": ""}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := Texts(map[string]json.RawMessage{"a": []byte("{}")}); err == nil || !strings.Contains(err.Error(), `column "a"`) {
+		t.Errorf("an object: %v", err)
 	}
 }
 
