@@ -23,13 +23,26 @@ func ParseRange(text string) (Range, error) {
 	low, high, found := strings.Cut(text, "..")
 	l, okLow := learner.ParseNumber(strings.TrimSpace(low))
 	h, okHigh := learner.ParseNumber(strings.TrimSpace(high))
-	switch {
-	case !found || !okLow || !okHigh:
+	if !found || !okLow || !okHigh {
 		return Range{}, fmt.Errorf("%q is no range: write the lowest and the highest number with two points between, as -30..50", text)
-	case l >= h:
-		return Range{}, fmt.Errorf("%q is no range: the first number must be below the second", text)
 	}
-	return Range{l, h}, nil
+	r := Range{l, h}
+	return r, r.check(text)
+}
+
+func (r Range) finite() bool {
+	return !math.IsNaN(r.Low+r.High) && !math.IsInf(r.Low, 0) && !math.IsInf(r.High, 0)
+}
+
+// check returns an error that says what is wrong with a range, which was written like this.
+func (r Range) check(text string) error {
+	switch {
+	case !r.finite():
+		return fmt.Errorf("%q is no range: both ends must be finite numbers", text)
+	case r.Low >= r.High:
+		return fmt.Errorf("%q is no range: the first number must be below the second", text)
+	}
+	return nil
 }
 
 // String is the range as ParseRange reads it.
@@ -57,14 +70,22 @@ func ParseValues(text string) ([]string, error) {
 	}
 	for i, v := range list {
 		list[i] = strings.TrimSpace(v)
-		if list[i] == "" {
-			return nil, fmt.Errorf("%q is no list of values: one of them is empty", text)
-		}
-		if slices.Contains(list[:i], list[i]) {
-			return nil, fmt.Errorf("%q is there twice", list[i])
+	}
+	return list, checkValues(list, text)
+}
+
+// checkValues returns an error that says what is wrong with values, which were written like
+// this.
+func checkValues(values []string, text string) error {
+	if len(values) == 0 || slices.Contains(values, "") {
+		return fmt.Errorf("%q is no list of values: one of them is empty", text)
+	}
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return fmt.Errorf("%q is there twice", v)
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // valuesText is the list as ParseValues reads it.

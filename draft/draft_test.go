@@ -380,6 +380,15 @@ func TestPlanErrors(t *testing.T) {
 			return fmt.Sprintf("%d,%d%s", i%3, i, []string{"", "? " + strings.Repeat("many", 9)}[i%2])
 		}), "\n"), "", Wishes{}, `of 200 cells 100 are numbers, and the first that is none is "1? manymanymanymanymanymanyman..." on line 3: mend or empty the others, or leave their lines out with --kind y=number; name`},
 		{"a,y\n1,2024-05-12\n2,2024-05-13\n4,2024-06-12\n", "", Wishes{}, "its cells are times, and what is predicted is a number or a class"},
+		{rows, "", Wishes{Epsilon: -3}, "epsilon -3: must be a number above 0"},
+		{rows, "", Wishes{Epsilon: math.NaN()}, "epsilon NaN: must be a number above 0"},
+		{rows, "", Wishes{Nodes: -1}, "-1 nodes with 0 records: must be at least 1 each"},
+		{rows, "", Wishes{Ranges: map[string]Range{"a": {math.NaN(), 1}}}, `column "a": "NaN..1" is no range: both ends must be finite`},
+		{rows, "", Wishes{Ranges: map[string]Range{"y": {0, math.Inf(1)}}}, `column "y": "0..+Inf" is no range: both ends must be finite`},
+		{rows, "", Wishes{Ranges: map[string]Range{"a": {5, 1}}}, `column "a": "5..1" is no range: the first number must be below the second`},
+		{rows, "", Wishes{Values: map[string][]string{"b": {}}}, `column "b": "" is no list of values`},
+		{rows, "", Wishes{Values: map[string][]string{"b": {"x", ""}}}, `column "b": "x," is no list of values: one of them is empty`},
+		{rows, "", Wishes{Values: map[string][]string{"b": {"x", "y", "x"}}}, `column "b": "x" is there twice`},
 		{rows, "", Wishes{Kinds: map[string]string{"a": LeftOut, "b": LeftOut}}, "no column is left to predict \"y\" from:\n  a: you left it out\n  b: you left it out"},
 	} {
 		if _, err := NewPlan(surveyed(t, c.text, "", c.target), c.wishes); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -390,6 +399,32 @@ func TestPlanErrors(t *testing.T) {
 	require.NoError(t, err)
 	if _, err := p.TOML(); err == nil || !strings.Contains(err.Error(), `column "b": nobody has said --values`) {
 		t.Errorf("a task without answers: %v", err)
+	}
+}
+
+// A wish that no task can have is named when the task is written at the latest.
+func TestTasksAreValid(t *testing.T) {
+	rows := "a,b,y\n" + strings.Repeat("1,x,2\n2,y,3\n3,x,4\n", 9)
+	for name, c := range map[string]struct {
+		wishes Wishes
+		want   string
+	}{
+		"a committee of one":    {Wishes{Committee: []string{"one"}}, "the task's sums.committee must name at least 3t+1"},
+		"a committee of nobody": {Wishes{Committee: []string{}}, ""},
+		"a member twice":        {Wishes{Committee: []string{"a", "b", "c", "a"}}, `the task's sums.committee[3] must be unique, "a" is there twice`},
+		"a long name":           {Wishes{Name: strings.Repeat("x", 300)}, "the task's name must have 1 to 256 characters"},
+		"a large budget":        {Wishes{Epsilon: 1e300}, ""},
+	} {
+		p, err := NewPlan(surveyed(t, rows, "", ""), c.wishes)
+		require.NoError(t, err)
+		text, err := answered(t, p).TOML()
+		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if err == nil {
+			_, err = datadir.ParseTask(text)
+			require.NoError(t, err)
+		}
 	}
 }
 

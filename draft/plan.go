@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ type use struct {
 
 // NewPlan decides of which kind each column is. The survey must be of a whole file. It
 // returns an error if the target cannot be predicted, if nothing is left to predict it
-// from, or if a wish names no column. It changes neither argument.
+// from, or if a wish names no column or cannot be in a task. It changes neither argument.
 func NewPlan(s *Survey, w Wishes) (*Plan, error) {
 	if s.Rows == 0 {
 		return nil, errors.New("the file has a header and no records")
@@ -93,8 +94,15 @@ func cloned[V any](m map[string]V) map[string]V {
 	return maps.Clone(m)
 }
 
-// check returns an error if a wish names no column of the file, or no kind.
+// check returns an error if a wish names no column of the file, or is none that a task can
+// have. What a committee must be, the task's own check says.
 func (w *Wishes) check(s *Survey) error {
+	switch {
+	case !(w.Epsilon >= 0) || math.IsInf(w.Epsilon, 1):
+		return fmt.Errorf("epsilon %v: must be a number above 0, or 0 for the usual budget", w.Epsilon)
+	case w.Nodes < 0 || w.Records < 0:
+		return fmt.Errorf("%d nodes with %d records: must be at least 1 each, or 0 for the usual numbers", w.Nodes, w.Records)
+	}
 	var names []string
 	for _, c := range s.Columns {
 		names = append(names, c.Name)
@@ -109,6 +117,16 @@ func (w *Wishes) check(s *Survey) error {
 	for _, name := range about {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("there is no column %q; there are %s%s", name, csvfile.Enumerate(names, ", "), csvfile.Meant(name, names))
+		}
+		if r, ranged := w.Ranges[name]; ranged {
+			if err := r.check(r.String()); err != nil {
+				return fmt.Errorf("column %q: %w", name, err)
+			}
+		}
+		if values, valued := w.Values[name]; valued {
+			if err := checkValues(values, valuesText(values)); err != nil {
+				return fmt.Errorf("column %q: %w", name, err)
+			}
 		}
 	}
 	return nil

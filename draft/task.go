@@ -2,6 +2,7 @@ package draft
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 
@@ -17,8 +18,8 @@ const (
 	keyBuckets  = 1024
 )
 
-// task returns the task that follows from the plan, whole. There must be no [Plan.Questions]
-// left. The task may still be invalid, and [learner.Task.Validate] says why.
+// task returns the task that follows from the plan, whole and valid. There must be no
+// [Plan.Questions] left.
 func (p *Plan) task() (*learner.Task, error) {
 	if left := p.Questions(); len(left) > 0 {
 		return nil, fmt.Errorf("column %q: nobody has said %s", left[0].Column, left[0].Flag())
@@ -50,7 +51,16 @@ func (p *Plan) task() (*learner.Task, error) {
 	if math.IsInf(t.Radius, 0) { // it follows from the range of the target
 		return nil, target.boundless(p.wishes.Ranges[target.Name])
 	}
-	return t, nil
+	return t, valid(t)
+}
+
+// valid returns an error that names all that is wrong with a task.
+func valid(t *learner.Task) error {
+	var wrong []error
+	for _, f := range t.Faults() {
+		wrong = append(wrong, fmt.Errorf("the task's %s %s", f.Key, f.Text))
+	}
+	return errors.Join(wrong...)
 }
 
 // feature is a column as a feature of the task. The logarithm of a number is taken if the target is
