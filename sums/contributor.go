@@ -61,10 +61,10 @@ func (c *Contributor) commit(upload []byte) error {
 	return nil
 }
 
-// Open takes in an opening. Unless the device contributed before, the caller must pay
-// for the returned opening: debit, [Sum.Contribute], commit, and then
-// [Contributor.Paid]. It returns nil if there is nothing to pay. If the opening's proof
-// is wrong, it returns an error and changes nothing.
+// Open takes in an opening, as [Opening.Bytes] writes it. Unless the device contributed
+// before, the caller must pay for the returned opening: debit, [Sum.Contribute], commit,
+// and then [Contributor.Paid]. It returns nil if there is nothing to pay. If the opening's
+// proof is wrong, it returns an error and changes nothing.
 func (c *Contributor) Open(b []byte) (*Opening, error) {
 	o, err := c.sum.readOpening(b)
 	if err != nil {
@@ -116,7 +116,8 @@ func (c *Contributor) Send() []byte {
 	return c.upload
 }
 
-// Accepted takes in a member's message about the entries it holds.
+// Accepted takes in a member's message about the entries it holds: a whole [Message] of
+// [KindAccept], as a [Letter] carries it.
 func (c *Contributor) Accepted(b []byte) error {
 	m, err := c.sum.ReadMessage(b)
 	if err != nil {
@@ -136,9 +137,10 @@ func (c *Contributor) Accepted(b []byte) error {
 	return nil
 }
 
-// Decided takes in the certified list, as members spread it, and reports whether this
-// device's contribution is in it, so that the device may subtract it from the result.
-// If another contribution of this device is in it, the error is [ErrRolledBack].
+// Decided takes in the certified list, the Payload of a [Message] of [KindDecided] without
+// the rest of the message, and reports whether this device's contribution is in it, so that
+// the device may subtract it from the result. If another contribution of this device is in
+// it, the error is [ErrRolledBack].
 func (c *Contributor) Decided(b []byte) (listed bool, err error) {
 	if c.opening == nil {
 		return false, errors.New("sums: a list came before its opening")

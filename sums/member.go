@@ -70,10 +70,10 @@ type classSum struct {
 	named  uint16 // the members that have claimed something
 }
 
-// NewMember makes a member that has not taken part yet. identity is a member of the
-// committee; secrets and pledge are durable, and were made for this sum alone. The
-// member first asks all others what they hold of it, and if anybody holds another
-// pledge it is silent.
+// NewMember makes a member that has not taken part yet. secrets and pledge are durable,
+// and were made for this sum alone; pledge is what [Sum.Pledge] made of these secrets, and
+// says which member this is. The member first asks all others what they hold of it, and
+// if anybody holds another pledge it is silent.
 func NewMember(s *Sum, secrets Secrets, pledge Pledge) *Member {
 	n := len(s.Committee.Members)
 	m := &Member{

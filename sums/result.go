@@ -65,7 +65,7 @@ func (s *Sum) LongestResult() int {
 	return 4 + opening + 4 + len(Digest{}) + 12 + 4*s.Dimension + s.mostProof()
 }
 
-// LongestDecision is the most bytes of a decision of this sum, as members spread it.
+// LongestDecision is the most bytes of a decision of this sum, see [Sum.ReadDecision].
 func (s *Sum) LongestDecision() int {
 	return 4 + s.mostProof() + len(Digest{}) + 4 + listedSize*s.Contributors
 }
@@ -103,9 +103,9 @@ func (s *Sum) ReadPublished(b []byte) (*Published, error) {
 	return p, nil
 }
 
-// ReadDecision decodes the decision as members spread it, and checks its signatures. It
-// returns the list that a published result is of, and the members that certified it,
-// ascending.
+// ReadDecision decodes a decision, the Payload of a [Message] of [KindDecided] without the
+// rest of the message, and checks its signatures. It returns the list that a published
+// result is of, and the members that certified it, ascending.
 func (s *Sum) ReadDecision(p *Published, b []byte) (*List, []int, error) {
 	d, err := s.readDecision(p.Opening, b)
 	if err != nil {
