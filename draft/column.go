@@ -256,8 +256,8 @@ func vectorLength(cell string) int {
 		inside, ok = strings.CutSuffix(inside, "]")
 		numbers := strings.FieldsFunc(inside, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		for _, n := range numbers {
-			_, err := strconv.ParseFloat(n, 64)
-			ok = ok && err == nil
+			_, is := learner.ParseNumber(n)
+			ok = ok && is
 		}
 		if !ok {
 			return 0

@@ -410,7 +410,7 @@ func TestTasksAreValid(t *testing.T) {
 		want   string
 	}{
 		"a committee of one":    {Wishes{Committee: []string{"one"}}, "the task's sums.committee must name at least 3t+1"},
-		"a committee of nobody": {Wishes{Committee: []string{}}, ""},
+		"a committee of nobody": {Wishes{Committee: []string{}}, "the task's sums.committee must name at least 3t+1"},
 		"a member twice":        {Wishes{Committee: []string{"a", "b", "c", "a"}}, `the task's sums.committee[3] must be unique, "a" is there twice`},
 		"a long name":           {Wishes{Name: strings.Repeat("x", 300)}, "the task's name must have 1 to 256 characters"},
 		"a large budget":        {Wishes{Epsilon: 1e300}, ""},
@@ -421,7 +421,8 @@ func TestTasksAreValid(t *testing.T) {
 		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if err == nil {
+		if c.want == "" {
+			require.NoError(t, err)
 			_, err = datadir.ParseTask(text)
 			require.NoError(t, err)
 		}

@@ -24,7 +24,7 @@ const deleteBatch = 8192
 // in between, the first of them are deleted.
 //
 // The bytes are overwritten in the file, also where earlier versions of its pages had
-// them. If only that fails, the records are deleted and the error is ErrPoisoned. If the
+// them. If only that fails, the records are deleted and the error is ErrPoisoned or ErrClosed. If the
 // process ends before that, the next deletion overwrites them.
 func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 	if len(seqs) == 0 {

@@ -245,7 +245,7 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 
 // protect runs fn and returns ErrDamaged if bbolt panics or faults in the memory map on
 // damaged pages. It drops the panic's text, which may quote stored bytes. A panic of a
-// function that the caller gave goes on: see callersOwn. After Close it returns ErrClosed.
+// function that the caller gave goes on, but for the writer of Backup: see callersOwn. After Close it returns ErrClosed.
 func (s *Store) protect(fn func() error) (err error) {
 	if s.broken.Load() {
 		return ErrDamaged

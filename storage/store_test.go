@@ -95,7 +95,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		}, errUnfinished, "delete it"},
 		{"a new file of zeros", write(make([]byte, 5000)), errUnfinished, "delete it"},
 		{"a torn file with an anchor", func(path string) {
-			write([]byte("text"))(path)
+			torn(100)(path)
 			require.NoError(t, os.WriteFile(anchorPath(path), encodeAnchor(link{}), 0o600))
 		}, ErrDamaged, ""},
 		{"a file cut to nothing beside an anchor", func(path string) {

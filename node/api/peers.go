@@ -121,9 +121,10 @@ type Private struct {
 	Listed  bool       `json:"listed"`  // this node is one of them
 	Expires *time.Time `json:"expires"` // when this node ceases to be one; nil: never
 	Damage  string     `json:"damage"`  // why the list on disk is not used; "": nothing is wrong
-	// TurnedAway and RefusedBy are the last hour's refusals, the latest first.
-	TurnedAway []Refusal `json:"turned_away"` // by this node
-	RefusedBy  []Refusal `json:"refused_by"`  // of this node
+	// TurnedAway has those that this node refused in the last hour, RefusedBy those that refused
+	// this node, the latest first.
+	TurnedAway []Refusal `json:"turned_away"`
+	RefusedBy  []Refusal `json:"refused_by"`
 }
 
 // Refusal says that connections were refused for the lack of membership.
@@ -168,7 +169,7 @@ type BootstrapCheck struct {
 	Peer    string `json:"peer"`
 	Address string `json:"address"`
 	Reached bool   `json:"reached"`       // and takes part in the task, as far as a running node can tell
-	Why     string `json:"why,omitempty"` // not
+	Why     string `json:"why,omitempty"` // why it was not reached
 }
 
 // MemberCheck is the result of calling one member of a committee.
@@ -176,7 +177,7 @@ type MemberCheck struct {
 	Peer    string `json:"peer"`
 	Self    bool   `json:"self"` // it is this node
 	Reached bool   `json:"reached"`
-	Why     string `json:"why,omitempty"` // not
+	Why     string `json:"why,omitempty"` // why it was not reached
 }
 
 // PeerAddress is a multiaddress that ends in a peer's ID.

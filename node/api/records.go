@@ -112,7 +112,7 @@ var ErrChanged = errors.New("node: the file has changed since it was imported")
 // File is a file as a whole.
 type File struct {
 	Digest Digest `json:"digest"`
-	Name   string `json:"name,omitempty"`  // as in [ImportOptions]
+	Name   string `json:"name,omitempty"`  // of the file, for who reads lists
 	ByID   bool   `json:"by_id,omitempty"` // its lines have IDs, so it may change
 }
 
@@ -172,7 +172,7 @@ type Lines struct {
 	File    *Digest `json:"file,omitempty"`
 	Records int     `json:"records,omitempty"` // that were put before of this file
 	Whole   bool    `json:"whole,omitempty"`   // nothing was put before: refuse a file that was imported
-	Again   bool    `json:"again,omitempty"`   // do not
+	Again   bool    `json:"again,omitempty"`   // take a file that was imported before all the same
 }
 
 // The outcomes of a line.

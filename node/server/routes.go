@@ -128,6 +128,10 @@ type unrouted struct {
 // WriteHeader implements [http.ResponseWriter].
 func (w *unrouted) WriteHeader(status int) {
 	w.Header().Del("Content-Length")
+	if status < http.StatusBadRequest { // a redirect to the path without dots
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
 	detail, hint := "there is nothing to ask for here", describes
 	if status == http.StatusMethodNotAllowed {
 		detail += " with " + w.method

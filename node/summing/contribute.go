@@ -105,6 +105,7 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 			return k.finish()
 		}
 		if len(k.dead) > k.sum.Committee.Colluding && k.desk.resultOf(k.sum.ID) == nil {
+			p.ended(true)
 			return Outcome{Paid: k.entry != nil}, k.desk.bury(k.sum, k.c.Ledger)
 		}
 		pause, again := k.pause(while)

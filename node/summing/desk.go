@@ -60,7 +60,6 @@ type part struct {
 
 	mu        sync.Mutex
 	began     map[int]bool // those members
-	resting   bool         // the member here waits for the time at which the sum begins
 	opening   []byte
 	closes    time.Time // when opening closes the sum
 	duty      *Duty     // what the member here has done; nil: no member runs here
@@ -198,7 +197,8 @@ func (p *part) tell(body []byte) (reply []byte, sound bool) {
 	if p.result != nil {
 		n.result = referenceOf(p.result)
 	}
-	n.dead, n.absent = p.dead && p.result == nil, p.resting
+	n.dead = p.dead && p.result == nil
+	n.absent = p.duty == nil && !p.dead && p.result == nil
 	return n.bytes(), true
 }
 

@@ -224,8 +224,6 @@ func (m *member) begin() error {
 // members that began that one of them is honest: a clock may be hours wrong. It returns
 // false if the run ends before.
 func (m *member) rest() bool {
-	m.part.rests(true)
-	defer m.part.rests(false)
 	for m.ctx.Err() == nil && time.Now().Before(m.options.Opens) {
 		if wait(m.ctx, min(time.Until(m.options.Opens), longestPause), m.part.others) {
 			break

@@ -78,13 +78,6 @@ func (p *part) opened(o *sums.Opening) {
 	}
 }
 
-// rests notes whether the member here waits for the time at which the sum begins.
-func (p *part) rests(resting bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.resting = resting
-}
-
 // otherBegan notes that another member began with a sum with which the one here did not.
 func (p *part) otherBegan(member int) {
 	p.mu.Lock()

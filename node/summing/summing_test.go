@@ -949,8 +949,9 @@ func TestMemberThatOffersWithoutEnd(t *testing.T) {
 	r := &trial{t: t, sum: testSum(t, 10, keys), members: members}
 	m := members[1]
 	for _, other := range members[2:] {
-		_, err := other.desk.part(r.sum) // they are there, but for what they would do
+		p, err := other.desk.part(r.sum) // they are there, but for what they would do
 		require.NoError(t, err)
+		p.onDuty(Duty{})
 	}
 	r.start(m)
 	t.Cleanup(r.running.Wait)
