@@ -26,7 +26,8 @@ type PersonalModel struct {
 // [Local.Fixed] the only fit is that with the task's eta and kappa, and Alone is the fit with
 // kappa = 0.
 //
-// The task must be valid, see [Task.Validate]: of another one the search may not end. prior has length Task.Dimension. With a zero prior, Theta is Alone. Fits that would
+// The task must be valid, see [Task.Validate]: of another one the search may not end.
+// prior has length Task.Dimension. With a zero prior, Theta is Alone. Fits that would
 // weigh nothing are left out. With many parameters and more than two classes,
 // leave-one-out is approximate (leanFitter). Without training records Theta is the
 // task's kappa times the prior and Alone is zero. The running time depends on the data,

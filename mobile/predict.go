@@ -55,8 +55,7 @@ func (n *Node) knows(f node.Fitted) bool {
 // "current":true}: alone is the model without neighbours; with classes each model names the
 // likeliest and the value is its probability, and probabilities has that of each; cells counts those that were clamped, unknown or empty, for each column
 // that has one; guess is true, and left out otherwise, if neither an example nor anything of
-// others is behind the model;
-// examples is how many the model knows; current, whether that is all, the
+// others is behind the model; examples is how many the model knows; current, whether that is all, the
 // queued ones included.
 func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
 	defer n.guard(&err)

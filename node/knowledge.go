@@ -18,6 +18,7 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/summing"
+	"p2pnode/privacy"
 	"p2pnode/storage"
 	"p2pnode/sums"
 )
@@ -91,12 +92,9 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 	k := &knowledge{
 		plan: p, root: root, shared: shared, member: slices.Contains(p.Committee().Members, self),
 	}
-	for i := range p.Recipes() {
-		first, err := p.Sum(i, 1, 1)
-		if err != nil {
-			return nil, err
-		}
-		k.prices = append(k.prices, l.Price(first.Mechanism))
+	var err error
+	if k.prices, err = p.Prices(func(m privacy.Mechanism) (float64, error) { return l.Price(m), nil }); err != nil {
+		return nil, err
 	}
 	k.paid = p.Affordable(k.prices)
 	for i := range p.Recipes() {

@@ -49,7 +49,10 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 	defer k.mu.Unlock()
 	out.OnlyFetches = len(k.paid) == 0
 	for i, w := range k.walks {
-		before := len(out.List)
+		add := func(s api.Sum) {
+			s.Price, s.Part = k.prices[i], part(s, paid)
+			out.List = append(out.List, s)
+		}
 		rounds := k.plan.Recipe(i).Rounds()
 		out.All += k.plan.Epochs() * rounds
 		for j, s := range w.results {
@@ -60,7 +63,7 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 				out.Listed++
 			}
 			if !lastOnly || j == len(w.results)-1 {
-				out.List = append(out.List, s)
+				add(s)
 			}
 		}
 		next, err := k.nextLocked(w)
@@ -68,10 +71,7 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 			return nil, err
 		}
 		if next != nil {
-			out.List = append(out.List, k.plan.Describe(desk, next, i, w.pace.Opens(w.round)))
-		}
-		for j := before; j < len(out.List); j++ {
-			out.List[j].Price, out.List[j].Part = k.prices[i], part(out.List[j], paid)
+			add(k.plan.Describe(desk, next, i, w.pace.Opens(w.round)))
 		}
 	}
 	return out, nil

@@ -117,17 +117,8 @@ func OnlyFetches(t *learner.Task, c Config, catalogue *learner.Catalogue) (bool,
 		return false, nil
 	}
 	files := Files{Task: t, Config: c, Catalogue: catalogue}
-	prices := make([]float64, len(t.Sums.Recipes))
-	for i := range prices {
-		s, err := plan.Sum(i, 1, 1)
-		if err != nil {
-			return false, fmt.Errorf("node: %w", err)
-		}
-		if prices[i], err = files.Price(s.Mechanism); err != nil {
-			return false, err
-		}
-	}
-	return len(plan.Affordable(prices)) == 0, nil
+	prices, err := plan.Prices(files.Price)
+	return err == nil && len(plan.Affordable(prices)) == 0, err
 }
 
 func (e *Explanation) releases(t *learner.Task, c *Config) error {

@@ -32,10 +32,7 @@ func routeRecords(r *routes, owner api.Recorder, log *slog.Logger) {
 			return in.imported(ctx, owner)
 		},
 		takes("text/csv", "application/x-ndjson", "application/octet-stream"), unkeyed)
-	handle(r, operation{"POST /v1/records/lines", api.Data, "putLines", "Store some lines of a pipe"},
-		func(ctx context.Context, in *body[api.Lines]) (*body[api.Acknowledgement], error) {
-			return answer(owner.Put(ctx, in.Body))
-		}, unkeyed)
+	tell(r, operation{"POST /v1/records/lines", api.Data, "putLines", "Store some lines of a pipe"}, owner.Put, unkeyed)
 	order(r, operation{"POST /v1/records/imported", api.Data, "checkFile", "Whether a file would be refused, by its digest"}, owner.Imported)
 	order(r, operation{"POST /v1/records/delete", api.Data, "deleteRecords", "Delete records"},
 		func(ctx context.Context, in api.Deletion) error { return owner.Delete(ctx, in.Numbers) })

@@ -106,10 +106,9 @@ var errUTF8 = errors.New("is not text in UTF-8")
 // ServeHTTP implements [http.Handler]. A request that no route answers gets a problem
 // too.
 func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	mux, read := r.mux, *q
-	read.Method = http.MethodGet
+	mux := r.mux
 	_, pattern := mux.Handler(q)
-	if _, known := mux.Handler(&read); pattern+known == "" && !strings.HasPrefix(q.URL.Path, "/v1/") {
+	if pattern == "" && !r.reads(q) {
 		mux = r.pages
 		_, pattern = mux.Handler(q)
 	}
@@ -117,6 +116,14 @@ func (r *routes) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		w = &unrouted{w, q.Method}
 	}
 	mux.ServeHTTP(w, q)
+}
+
+// reads reports whether the path of a request is one of mux, with another method perhaps.
+func (r *routes) reads(q *http.Request) bool {
+	get := *q
+	get.Method = http.MethodGet
+	_, pattern := r.mux.Handler(&get)
+	return pattern != "" || strings.HasPrefix(q.URL.Path, "/v1/")
 }
 
 // unrouted replaces the text that a mux writes when it has no route.
@@ -205,8 +212,8 @@ func ask[T any](r *routes, o operation, question func(context.Context) (T, error
 }
 
 // tell adds a route for a request whose parameter is a JSON value.
-func tell[P, T any](r *routes, o operation, request func(context.Context, P) (T, error)) {
-	handle(r, o, func(ctx context.Context, in *body[P]) (*body[T], error) { return answer(request(ctx, in.Body)) })
+func tell[P, T any](r *routes, o operation, request func(context.Context, P) (T, error), more ...func(*huma.Operation)) {
+	handle(r, o, func(ctx context.Context, in *body[P]) (*body[T], error) { return answer(request(ctx, in.Body)) }, more...)
 }
 
 // order adds a route for a request whose answer only says that it was done.

@@ -98,6 +98,22 @@ func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) 
 	return recipe{s, string(text), scale * (1 + roundingMargin)}, nil
 }
 
+// Prices returns what a contribution to each recipe takes of a record's budget, by the price of its
+// mechanism.
+func (p *Plan) Prices(price func(privacy.Mechanism) (float64, error)) ([]float64, error) {
+	prices := make([]float64, p.Recipes())
+	for i := range prices {
+		s, err := p.Sum(i, 1, 1)
+		if err != nil {
+			return nil, err
+		}
+		if prices[i], err = price(s.Mechanism); err != nil {
+			return nil, err
+		}
+	}
+	return prices, nil
+}
+
 // Affordable returns the recipes for all of whose rounds a record's budget pays, together, if a
 // contribution to the i-th recipe takes prices[i] of it. The task's order says which come first.
 func (p *Plan) Affordable(prices []float64) (recipes []int) {
