@@ -10,8 +10,8 @@ import (
 // Budget is the ledger in the operator's terms. Shares are of a cohort's budget,
 // in [0, 1].
 type Budget struct {
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
+	Epsilon float64 `json:"epsilon"` // of each record, over its whole life
+	Delta   float64 `json:"delta"`   // of the same guarantee
 	// Excess is how probable it is that more than epsilon is told about a record over
 	// its whole life, or a bound on that; see [privacy.Policy.Excess]. Delta counts each
 	// such case by how much more, and is smaller. 1 without a guarantee.
@@ -33,11 +33,11 @@ type Budget struct {
 	// a restore has put it beyond the last round.
 	Stranded   bool   `json:"stranded"`
 	Bare       int    `json:"unprotected_releases"` // released without a guarantee so far
-	Noise      string `json:"noise"`
-	Accounting string `json:"accounting"`
-	Pace       string `json:"pace"`
-	Batch      int    `json:"batch"`    // of every 100 records, how many take part in a release; 0: all
-	Releases   int    `json:"releases"` // that the budget is made for
+	Noise      string `json:"noise"`                // the kind: the key "noise" of the configuration
+	Accounting string `json:"accounting"`           // how losses add up: "gdp", "pure", "renyi" or "plan"
+	Pace       string `json:"pace"`                 // how the budget is divided among releases: the key "pace"
+	Batch      int    `json:"batch"`                // of every 100 records, how many take part in a release; 0: all
+	Releases   int    `json:"releases"`             // that the budget is made for
 	// Left is how many more rounds the node can release with the records it has,
 	// Next the share of a cohort's budget that the next of them costs, and Rising
 	// says that the one after costs more.
@@ -52,9 +52,9 @@ type Budget struct {
 	ShareOf string `json:"share_of"`
 	// Plan is how far a committed plan has come; nil without one.
 	Plan    *PlanBudget    `json:"plan"`
-	Cohorts []CohortBudget `json:"cohorts"`
-	Sums    *SumsBudget    `json:"sums"`   // nil: the task has no private sums
-	Person  []PersonBudget `json:"person"` // for one record, then for somebody with several
+	Cohorts []CohortBudget `json:"cohorts"` // the newest last
+	Sums    *SumsBudget    `json:"sums"`    // nil: the task has no private sums
+	Person  []PersonBudget `json:"person"`  // for one record, then for somebody with several
 
 	// Listeners are the neighbours that listened to releases, sorted by peer: the last
 	// thousand.
@@ -67,9 +67,9 @@ type Budget struct {
 // Listener is a neighbour that listened to releases of the node. It may have passed them on.
 type Listener struct {
 	Peer     string `json:"peer"`
-	First    int64  `json:"first"` // Unix seconds
-	Last     int64  `json:"last"`
-	Releases int    `json:"releases"`
+	First    int64  `json:"first"`    // Unix seconds
+	Last     int64  `json:"last"`     // Unix seconds
+	Releases int    `json:"releases"` // that it listened to
 }
 
 // Waits reports whether there are records that have a budget left and wait for more.
@@ -82,29 +82,29 @@ func (b BudgetSummary) Waits() bool { return b.Missing > 0 && b.Left > 0 }
 
 // PlanBudget counts the steps of a plan.
 type PlanBudget struct {
-	Steps int `json:"steps"`
+	Steps int `json:"steps"` // of the whole plan
 	Done  int `json:"steps_done"`
 	Left  int `json:"steps_left"`
 }
 
 // CohortBudget is what one group of records has paid.
 type CohortBudget struct {
-	Cohort   privacy.Cohort `json:"cohort"`
-	Records  int            `json:"records"` // training slots, those of deleted records too
-	Releases int            `json:"releases"`
-	Left     int            `json:"releases_left"`
-	Sums     int            `json:"sums"` // private sums that it has contributed to
+	Cohort   privacy.Cohort `json:"cohort"`        // its number
+	Records  int            `json:"records"`       // training slots, those of deleted records too
+	Releases int            `json:"releases"`      // that it took part in
+	Left     int            `json:"releases_left"` // that it can still take part in
+	Sums     int            `json:"sums"`          // private sums that it has contributed to
 	// Spent is what counts: all of it once retired, because what was released after
 	// the copy was made is not known. AtLeast is what the ledger knows of.
 	Spent   float64 `json:"spent_share"`
 	AtLeast float64 `json:"spent_share_at_least"`
-	Next    float64 `json:"next_release_share"`
-	Retired bool    `json:"retired"` // by a restore: it pays for nothing any more
+	Next    float64 `json:"next_release_share"` // what the next one costs
+	Retired bool    `json:"retired"`            // by a restore: it pays for nothing any more
 }
 
 // PersonBudget is the guarantee for a person who owns that many records.
 type PersonBudget struct {
-	Records int     `json:"records"`
+	Records int     `json:"records"` // of that person
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	// Belief is what an even belief, 1/2, in something about that person's records
@@ -114,21 +114,21 @@ type PersonBudget struct {
 
 // BudgetSummary is the budget of the newest cohort, the one that goes on longest.
 type BudgetSummary struct {
-	Epsilon     float64     `json:"epsilon"`
-	Delta       float64     `json:"delta"`
+	Epsilon     float64     `json:"epsilon"`         // as in Budget
+	Delta       float64     `json:"delta"`           // as in Budget
 	Spent       float64     `json:"spent"`           // share of the budget, in [0, 1]
 	AtLeast     float64     `json:"spent_at_least"`  // that the ledger knows of: less than Spent once retired
 	Releases    int         `json:"releases"`        // that its records took part in
 	Left        int         `json:"left"`            // releases
 	Missing     int         `json:"records_missing"` // as in Budget
 	Retired     bool        `json:"retired"`         // by a restore: it pays for nothing any more
-	Unbounded   bool        `json:"unbounded"`
-	Unprotected bool        `json:"unprotected"`
-	Obfuscation bool        `json:"obfuscation"` // as in Budget
-	Stranded    bool        `json:"stranded"`    // the node takes part no more, as in Budget
-	Plan        *PlanBudget `json:"plan"`        // which new records do not prolong; nil without one
-	SumsShare   float64     `json:"sums_share"`  // of the budget, for private sums
-	SumsOnly    bool        `json:"sums_only"`   // there are no releases
+	Unbounded   bool        `json:"unbounded"`       // as in Budget
+	Unprotected bool        `json:"unprotected"`     // as in Budget
+	Obfuscation bool        `json:"obfuscation"`     // as in Budget
+	Stranded    bool        `json:"stranded"`        // the node takes part no more, as in Budget
+	Plan        *PlanBudget `json:"plan"`            // which new records do not prolong; nil without one
+	SumsShare   float64     `json:"sums_share"`      // of the budget, for private sums
+	SumsOnly    bool        `json:"sums_only"`       // there are no releases
 }
 
 // Verification and Line are what the owner sees of the ledger on disk.

@@ -10,15 +10,15 @@ import (
 // Peer is a neighbour, for the owner's eyes.
 type Peer struct {
 	ID     string  `json:"id"`
-	Weight float64 `json:"weight"`
+	Weight float64 `json:"weight"` // of the edge, the same at both ends
 	// Known says that the weight follows from what both ends have made public; until
 	// then, and always under the graph rule random, it is the same for all strangers.
 	Known     bool   `json:"known"`
-	Why       string `json:"why"`   // what the weight rests on, in words
-	Since     int64  `json:"since"` // Unix seconds; 0: an edge of an earlier version
-	Connected bool   `json:"connected"`
-	Listening bool   `json:"listening"`
-	Round     uint64 `json:"round"` // newest round heard of it
+	Why       string `json:"why"`       // what the weight rests on, in words
+	Since     int64  `json:"since"`     // Unix seconds; 0: an edge of an earlier version
+	Connected bool   `json:"connected"` // at this moment
+	Listening bool   `json:"listening"` // it is subscribed to what this node releases
+	Round     uint64 `json:"round"`     // newest round heard of it
 }
 
 // Neighbours says who learns with whom, and who may not.
@@ -35,7 +35,7 @@ type Refused struct {
 	Peer   string     `json:"peer"`
 	Reason string     `json:"reason"`  // in words
 	ByPeer bool       `json:"by_peer"` // the peer refuses this node
-	Times  int        `json:"times"`
+	Times  int        `json:"times"`   // so often something happened that it is refused for
 	Last   time.Time  `json:"last"`
 	Until  *time.Time `json:"until"` // when it may come again; nil: as long as the reason lasts
 }
@@ -130,7 +130,7 @@ type Private struct {
 // Refusal says that connections were refused for the lack of membership.
 type Refusal struct {
 	Peer  string    `json:"peer"`
-	Times int       `json:"times"`
+	Times int       `json:"times"` // in the last hour
 	Last  time.Time `json:"last"`
 }
 

@@ -9,11 +9,11 @@ import (
 // Status is what a node tells its owner. It holds errors on the owner's own held-out data:
 // for her eyes, and for other machines only in an experiment.
 type Status struct {
-	Peer    string `json:"peer"`
-	Task    string `json:"task"`
-	Network string `json:"network"`
-	Learner string `json:"learner"`
-	Running bool   `json:"running"`
+	Peer    string `json:"peer"`    // this node's ID
+	Task    string `json:"task"`    // its name
+	Network string `json:"network"` // the name of the network, which nodes of one task share
+	Learner string `json:"learner"` // the task's method
+	Running bool   `json:"running"` // it takes part in the network; a paused node does not
 	// Withheld says that errors on held-out records are not told here, because other machines
 	// reach the address that was asked.
 	Withheld bool `json:"withheld,omitempty"`
@@ -21,7 +21,7 @@ type Status struct {
 	// out may leave the machine.
 	Experiment bool     `json:"experiment"`
 	Paused     []Pause  `json:"paused"` // why the owner paused it; empty: she did not
-	Addrs      []string `json:"addrs"`
+	Addrs      []string `json:"addrs"`  // multiaddresses at which it listens
 	// Unopened says of each address of the key "listen" at which the node does not listen,
 	// though it runs, why that is.
 	Unopened []string `json:"unopened,omitempty"`
@@ -75,13 +75,13 @@ type Status struct {
 // Keep is how many records are kept, and for how long; 0: without a limit.
 type Keep struct {
 	Records int     `json:"records"`
-	Days    float64 `json:"days"`
+	Days    float64 `json:"days"` // after they arrived
 }
 
 // Fit says which records, and when, the models of a [Comparison] were fitted to.
 type Fit struct {
-	Age     float64 `json:"age_seconds"`
-	Records int     `json:"records"` // those held out from it included
+	Age     float64 `json:"age_seconds"` // since it ended
+	Records int     `json:"records"`     // those held out from it included
 	// Current says that it knows everything that is stored and was heard; if not, another
 	// one is under way.
 	Current bool `json:"current"`
@@ -91,10 +91,10 @@ type Fit struct {
 // from a round when one of its ends did not hear the other in time. Both ends try
 // to agree on that, and cannot always: then the round was asymmetric.
 type Rounds struct {
-	Last       int    `json:"last"`  // how many there are; 0: no end
-	Ended      bool   `json:"ended"` // the last one is over
-	Dropped    uint64 `json:"dropped_edges"`
-	Asymmetric uint64 `json:"asymmetric_edges"`
+	Last       int    `json:"last"`             // how many there are; 0: no end
+	Ended      bool   `json:"ended"`            // the last one is over
+	Dropped    uint64 `json:"dropped_edges"`    // over the whole life of the node
+	Asymmetric uint64 `json:"asymmetric_edges"` // over the whole life of the node
 }
 
 // Traffic counts since the node started.
@@ -107,18 +107,18 @@ type Traffic struct {
 	Sent      uint64 `json:"sent_direct"`     // messages to one peer
 	Taken     uint64 `json:"received_direct"` // messages from one peer to this one
 	BytesIn   int64  `json:"bytes_in"`        // everything libp2p read
-	BytesOut  int64  `json:"bytes_out"`
+	BytesOut  int64  `json:"bytes_out"`       // everything libp2p wrote
 }
 
 // Comparison sets the personal model beside the tuned lone model, and both beside a
 // constant, on records held out from all three. Intervals are of 95 %, null where there
 // are too few records for one; see [learner.Score] for what they are.
 type Comparison struct {
-	Measure learner.Measure `json:"measure"` // "RMSE", "RMSLE" or "error share"
-	HeldOut int             `json:"held_out"`
+	Measure learner.Measure `json:"measure"`  // "RMSE", "RMSLE" or "error share"
+	HeldOut int             `json:"held_out"` // records that the errors are measured on
 
-	Personal float64 `json:"personal"`
-	Alone    float64 `json:"alone"`
+	Personal float64 `json:"personal"` // error of the personal model
+	Alone    float64 `json:"alone"`    // error of the model from the owner's records alone
 	// Base is what the mean of the other records' targets gets, or their most frequent
 	// class: a model that is no better has learned nothing.
 	Base float64 `json:"base"`

@@ -41,14 +41,14 @@ func (s *Sums) Await() bool {
 // Committee is who adds up, and who is believed: fewer than Colluding+1 of them are to
 // work together against the others.
 type Committee struct {
-	Colluding int      `json:"colluding"`
-	Quorum    int      `json:"quorum"`
+	Colluding int      `json:"colluding"` // members that may work together
+	Quorum    int      `json:"quorum"`    // members that must agree on a sum
 	Members   []Member `json:"members"`
 }
 
 // Member is one member of a committee, as this node sees it.
 type Member struct {
-	Peer string `json:"peer"`
+	Peer string `json:"peer"` // its ID
 	Self bool   `json:"self"` // it is this node
 	// Answered is when it last answered this node, Unix seconds; 0: not since it started.
 	Answered int64  `json:"answered"`
@@ -84,10 +84,10 @@ type Sum struct {
 	ID     string   `json:"id"`     // hex
 	Recipe string   `json:"recipe"` // the kind
 	Epoch  uint64   `json:"epoch"`  // of Epochs, from 1
-	Epochs int      `json:"epochs"`
-	Round  uint64   `json:"round"` // of Rounds, from 1
-	Rounds int      `json:"rounds"`
-	State  SumState `json:"state"` // "waiting" for all members, "open", "closed", "here", or "dead": it never is
+	Epochs int      `json:"epochs"` // of the task
+	Round  uint64   `json:"round"`  // of Rounds, from 1
+	Rounds int      `json:"rounds"` // of the recipe, one sum each
+	State  SumState `json:"state"`  // "waiting" for all members, "open", "closed", "here", or "dead": it never is
 	// Part is what this node has to do with the sum: "none", "sent", "listed" once it is in
 	// the sum, or it paid in vain and is "left out" or "lost".
 	Part   SumPart `json:"part"`
@@ -133,8 +133,8 @@ type SumsBudget struct {
 	Share     float64       `json:"share"` // of each record's budget
 	Only      bool          `json:"only"`  // nothing else is ever released
 	Committee Committee     `json:"committee"`
-	Recipes   []RecipePrice `json:"recipes"`
-	Epochs    int           `json:"epochs"` // a record is in the sums of one
+	Recipes   []RecipePrice `json:"recipes"` // in the order of the task
+	Epochs    int           `json:"epochs"`  // a record is in the sums of one
 	// Excess is how many times the noise that is needed an opened sum has, as the members
 	// that work together might have added none.
 	Excess      float64 `json:"noise_times"`
@@ -144,10 +144,10 @@ type SumsBudget struct {
 
 // RecipePrice is what the sums of a recipe cost a record, all rounds together.
 type RecipePrice struct {
-	Recipe string  `json:"recipe"`
-	Rounds int     `json:"rounds"`
-	Share  float64 `json:"share"` // by the task
-	Price  float64 `json:"price"` // by the configuration of this node
+	Recipe string  `json:"recipe"` // the kind
+	Rounds int     `json:"rounds"` // sums that it makes in an epoch
+	Share  float64 `json:"share"`  // by the task
+	Price  float64 `json:"price"`  // by the configuration of this node
 	// Skipped says that this node never pays it: what the recipes before it leave of a
 	// record's budget is less.
 	Skipped bool `json:"skipped"`
