@@ -456,8 +456,11 @@ func (m *Member) hearDecided(payload []byte) error {
 // hearOpen takes in a claim about a class's sum that this member cannot compute: t+1
 // equal claims decide.
 func (m *Member) hearOpen(msg *Message) error {
+	if m.decided == nil || int64(msg.Number) >= int64(len(m.sum.classes)) {
+		return errUnexpected
+	}
 	i := int(msg.Number)
-	if m.decided == nil || i >= len(m.sum.classes) || !m.sum.classes[i].lacks(m.self) || m.sum.classes[i].lacks(msg.By) {
+	if !m.sum.classes[i].lacks(m.self) || m.sum.classes[i].lacks(msg.By) {
 		return errUnexpected
 	}
 	r := reader{rest: msg.Payload}

@@ -48,8 +48,8 @@ func (l *List) Find(id Identity) (Listed, bool) {
 func (s *Sum) ReadList(b []byte, opening Digest) (*List, error) {
 	r := reader{rest: b}
 	l := &List{Opening: r.digest()}
-	n := int(r.u32())
-	if l.Opening != opening || n > s.Contributors || len(r.rest) != n*listedSize {
+	n := r.u32() // an int has 32 bits on some devices
+	if l.Opening != opening || int64(n) > int64(s.Contributors) || int64(len(r.rest)) != int64(n)*int64(listedSize) {
 		return nil, errGarbage
 	}
 	l.Entries = make([]Listed, n)

@@ -394,6 +394,22 @@ func TestSecretsSurviveTheirBytes(t *testing.T) {
 	}
 }
 
+// A member of a committee names a class by any 32 bits, whatever an int of this device has.
+func TestAClaimNamesAnyClass(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 1)
+	o := n.open()
+	n.contribute(o, 1, []int64{1, 2})
+	n.run()
+	n.close()
+	for _, number := range []uint32{uint32(len(n.sum.classes)), 1 << 31, math.MaxUint32} {
+		for _, m := range n.members {
+			if err := m.machine.hearOpen(&Message{By: 1, Number: number}); err != errUnexpected {
+				t.Errorf("class %d: %v", number, err)
+			}
+		}
+	}
+}
+
 // Decoders take nothing that they would write otherwise.
 func FuzzDecode(f *testing.F) {
 	n := newNetwork(f, 4, 1, 2, 1)
@@ -412,6 +428,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(o.Bytes())
 	f.Add(upload)
 	f.Add(binary.BigEndian.AppendUint32(nil, math.MaxUint32))
+	// A count that is below nothing where an int has 32 bits, and whose entries are as long as one.
+	f.Add(append(binary.BigEndian.AppendUint32(o.Digest[:], 1<<31|1), make([]byte, listedSize)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		same := func(what string, err error, again func() []byte) {
 			if err == nil && !slices.Equal(again(), b) {
