@@ -62,27 +62,26 @@ type Peer struct {
 	Failures int `json:"failures,omitempty"`
 }
 
-// maxPeers bounds the known peers. That many are enough to find the network again.
-const maxPeers = 1000
-
-// SavePeers stores the given peers in one transaction, in place of what was known of
-// them. If there are more than 1,000 then, it drops those that were not seen for the
-// longest time; peers that the owner added are dropped after all others.
+// SavePeers stores the given peers, and forgets all others.
 func (s *Store) SavePeers(peers ...Peer) error {
 	err := s.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketPeers)
+		keep := make(map[string]bool, len(peers))
 		for _, p := range peers {
+			keep[p.ID] = true
 			if err := putJSON(b, p.ID, p); err != nil {
 				return err
 			}
 		}
-		known, err := allJSON[Peer](b)
-		if err != nil {
-			return err
-		}
-		slices.SortFunc(known, addedFirst)
-		for _, p := range known[min(len(known), maxPeers):] {
-			if err := b.Delete([]byte(p.ID)); err != nil {
+		var gone [][]byte
+		_ = b.ForEach(func(id, _ []byte) error {
+			if !keep[string(id)] {
+				gone = append(gone, id)
+			}
+			return nil
+		})
+		for _, id := range gone {
+			if err := b.Delete(id); err != nil {
 				return err
 			}
 		}
@@ -90,22 +89,6 @@ func (s *Store) SavePeers(peers ...Peer) error {
 	})
 	if err != nil {
 		return fmt.Errorf("storage: save the peers: %w", err)
-	}
-	return nil
-}
-
-// DeletePeers forgets the given peers. It is no error if one is not known.
-func (s *Store) DeletePeers(ids ...string) error {
-	err := s.update(func(tx *bbolt.Tx) error {
-		for _, id := range ids {
-			if err := tx.Bucket(bucketPeers).Delete([]byte(id)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("storage: forget peers: %w", err)
 	}
 	return nil
 }
@@ -119,16 +102,6 @@ func (s *Store) Peers() ([]Peer, error) {
 
 func newestFirst(a, b Peer) int {
 	return cmp.Or(cmp.Compare(b.LastSeen, a.LastSeen), cmp.Compare(a.ID, b.ID))
-}
-
-func addedFirst(a, b Peer) int {
-	switch {
-	case a.Added == b.Added:
-		return newestFirst(a, b)
-	case a.Added:
-		return -1
-	}
-	return 1
 }
 
 func putJSON(b *bbolt.Bucket, id string, v any) error {

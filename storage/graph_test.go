@@ -33,27 +33,31 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-func TestPeersKeepTheNewest(t *testing.T) {
+func TestPeersAreThoseThatWereSavedLast(t *testing.T) {
 	s, _ := open(t, newPath(t))
-	peers := make([]Peer, maxPeers+50)
+	peers := make([]Peer, 1000)
 	for i := range peers {
 		peers[i] = Peer{ID: fmt.Sprintf("peer %04d", i), LastSeen: int64(i)}
 	}
-	require.NoError(t, s.SavePeers(peers[:maxPeers]...))
-	require.NoError(t, s.SavePeers(Peer{ID: "peer 0000", LastSeen: 1e6, Addrs: []string{"/ip4/10.0.0.1/tcp/1"}}))
-	require.NoError(t, s.SavePeers(peers[maxPeers:]...))
+	require.NoError(t, s.SavePeers(peers...))
+	peers[0] = Peer{ID: peers[0].ID, LastSeen: 1e6, Addrs: []string{"/ip4/10.0.0.1/tcp/1"}}
+	require.NoError(t, s.SavePeers(append(peers[:500:500], Peer{ID: "another", LastSeen: 2})...))
+	if err := s.SavePeers(Peer{LastSeen: 1}); err == nil {
+		t.Error("SavePeers took nobody")
+	}
 	s, _ = reopen(t, s)
 	known, err := s.Peers()
 	require.NoError(t, err)
-	if len(known) != maxPeers {
-		t.Fatalf("%d peers are known, want %d", len(known), maxPeers)
+	want := []Peer{peers[0]}
+	for i := 499; i > 2; i-- {
+		want = append(want, peers[i])
 	}
-	if known[0].LastSeen != 1e6 || len(known[0].Addrs) != 1 {
-		t.Errorf("the first is %+v, want the one seen last", known[0])
+	want = append(want, Peer{ID: "another", LastSeen: 2}, peers[2], peers[1])
+	if !reflect.DeepEqual(known, want) {
+		t.Errorf("%d peers are known, %+v first; want %d, those seen last first", len(known), known[0], len(want))
 	}
-	for i, p := range known[1:] {
-		if want := peers[len(peers)-1-i].ID; p.ID != want {
-			t.Fatalf("place %d holds %q, want %q", i+1, p.ID, want)
-		}
+	require.NoError(t, s.SavePeers())
+	if known, err := s.Peers(); err != nil || len(known) > 0 {
+		t.Errorf("after all were forgotten: %v, %v", known, err)
 	}
 }

@@ -3,7 +3,6 @@ package netedge
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -54,6 +53,9 @@ type Book struct {
 
 	mu    sync.Mutex
 	known map[peer.ID]*acquaintance
+	// writing is held over a copy of known and its way to the disk, so that no older copy
+	// comes there later. It is taken before mu.
+	writing sync.Mutex
 }
 
 // acquaintance is what is known of one peer.
@@ -88,6 +90,7 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 		}
 		b.known[info.ID] = a
 	}
+	b.makeRoom() // earlier versions kept more
 	return b, nil
 }
 
@@ -268,12 +271,11 @@ func (b *Book) Add(p peer.AddrInfo) error {
 	addrs := discovery.Bound(slices.Concat(p.Addrs, a.addrs))
 	same := a.added && a.misses == 0 && slices.EqualFunc(addrs, a.addrs, multiaddr.Multiaddr.Equal)
 	a.added, a.misses, a.addrs = true, 0, addrs
-	record := a.record(p.ID)
 	b.mu.Unlock()
 	if same {
 		return nil // an app names the peers that it sees over and over
 	}
-	return b.store.SavePeers(record)
+	return b.write()
 }
 
 // Remove forgets a peer that the owner added.
@@ -286,7 +288,7 @@ func (b *Book) Remove(id peer.ID) error {
 	}
 	delete(b.known, id)
 	b.mu.Unlock()
-	return b.store.DeletePeers(id.String())
+	return b.write()
 }
 
 func (a *acquaintance) record(id peer.ID) storage.Peer {
@@ -297,26 +299,35 @@ func (a *acquaintance) record(id peer.ID) storage.Peer {
 	return p
 }
 
-// Save writes the book. The host knows which peers are connected. It also knows addresses that
-// others have named, so these are not taken over.
+// write puts what is known now in place of what is on disk.
+func (b *Book) write() error {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	b.mu.Lock()
+	all := make([]storage.Peer, 0, len(b.known))
+	for id, a := range b.known {
+		all = append(all, a.record(id))
+	}
+	b.mu.Unlock()
+	return b.store.SavePeers(all...)
+}
+
+// Save forgets those that were not there for long, and writes the book. The host knows which
+// peers are connected. It also knows addresses that others have named, so these are not
+// taken over.
 func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
-	var keep []storage.Peer
-	var gone []string
 	for id, a := range b.known {
 		if h.Network().Connectedness(id) == network.Connected {
 			a.meet(now)
 		}
 		if !a.added && (now.Sub(a.seen) > forgetAfter || a.misses >= maxMisses) {
 			delete(b.known, id)
-			gone = append(gone, id.String())
-			continue
 		}
-		keep = append(keep, a.record(id))
 	}
 	b.mu.Unlock()
-	if err := errors.Join(b.store.DeletePeers(gone...), b.store.SavePeers(keep...)); err != nil {
+	if err := b.write(); err != nil {
 		b.log.Error("cannot remember the peers", "error", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,20 +180,55 @@ func TestWhoHasStoodIsRemembered(t *testing.T) {
 		old[id] = true
 		enter(b, id, start, start.Add(time.Hour))
 	}
-	b.Save(silentHost(t))
-	b = reopen(t, b.store)
-	for i := range 2 * maxMet {
+	host := silentHost(t)
+	for i := range 5 * maxMet {
+		if i%(maxMet/2) == 0 {
+			b.Save(host)
+			b = reopen(t, b.store)
+		}
 		now := start.Add(2*time.Hour + time.Duration(i)*time.Second)
-		enter(b, peer.ID(fmt.Sprint(i)), now, now)
+		enter(b, randomPeer(t), now, now)
 	}
 	if len(b.known) != maxMet {
 		t.Errorf("%d are remembered", len(b.known))
 	}
+	b.Save(host)
+	stored, err := b.store.Peers()
+	if err != nil || len(stored) != maxMet {
+		t.Errorf("%d are stored, %v", len(stored), err)
+	}
+	b = reopen(t, b.store)
 	for id := range old {
 		if b.known[id] == nil {
 			t.Fatal("a peer known for long was pushed out")
 		}
 	}
+}
+
+// What the owner adds and removes while the book is written is on disk as she left it.
+func TestWhatIsAddedWhileTheBookIsWritten(t *testing.T) {
+	b, host := newBook(t), silentHost(t)
+	var done atomic.Bool
+	var saves sync.WaitGroup
+	saves.Go(func() {
+		for !done.Load() {
+			b.Save(host)
+		}
+	})
+	for range 20 {
+		p := somebody(t)
+		if err := b.Add(p); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Remove(p.ID); err != nil {
+			t.Fatal(err)
+		}
+		if stored, err := b.store.Peers(); err != nil || len(stored) > 0 {
+			t.Fatalf("after it was removed: %v, %v", stored, err)
+		}
+	}
+	done.Store(true)
+	saves.Wait()
 }
 
 func TestAddressesThatWorkedComeFirst(t *testing.T) {
