@@ -111,7 +111,7 @@ func (d *doubter) sums() {
 	most := (len(s.Committee) - 1) / 3
 	d.doubt(s.Colluding >= most, "sums.colluding", "is %d, and a committee of %d allows %d: you are protected against fewer members than you could be", s.Colluding, len(s.Committee), most)
 	d.doubt(e.Nodes <= s.Contributors, "sums.contributors", "is %d: of the %d nodes that are expected the others are left out", s.Contributors, e.Nodes)
-	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others are left out", s.Records, e.Records)
+	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others wait for later epochs", s.Records, e.Records)
 }
 
 // noise compares the noise of all releases, and that of private sums, with the most that

@@ -43,6 +43,10 @@ func (s *Sums) Share() float64 {
 	return min(1, total)
 }
 
+// Stored is the largest number of records that can come one after the other with no more than
+// Records to learn from among them; the others are held out.
+func (s *Sums) Stored() int { return s.Records + s.Records/(Fold-1) }
+
 // Widest is the number of coordinates of the largest sum; 0: there are no sums.
 // catalogue is that of the task's key.
 func (s *Sums) Widest(t *Task, catalogue *Catalogue) (widest int) {

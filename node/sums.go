@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -124,8 +125,8 @@ func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 	return nil
 }
 
-// contributionTo returns what this node adds to a sum: the vector of the records of all
-// cohorts that can pay, if a budget is enough for all rounds of the recipe. Those that came after the
+// contributionTo returns what this node adds to a sum: the vector of the records of the oldest
+// cohorts that can pay, as many as the sum takes, if a budget is enough for all rounds of the recipe. Those that came after the
 // first round of an epoch wait for the next one, as a record is in the sums of one epoch:
 // what it is worth is in all rounds together.
 func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
@@ -146,10 +147,16 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 			if err != nil {
 				return nil, err
 			}
+			// A record that pays is in the sum: cohorts for which there is no room wait for the next
+			// epoch. Those of earlier versions may be larger than a sum.
+			retired, room := n.ledger.Retired(), n.files.Task.Sums.Records
 			var list []privacy.Cohort
-			for c, slots := range counts.Slots {
-				if slots > 0 && (s.Round == 1 || slices.Contains(began, c)) {
+			for _, c := range slices.Sorted(maps.Keys(counts.Slots)) {
+				slots, epoch := counts.Slots[c], n.ledger.Epoch(c)
+				free := c > retired && (epoch == 0 || epoch == s.Epoch) && (s.Round == 1 || slices.Contains(began, c))
+				if free && slots > 0 && (slots <= room || len(list) == 0) {
 					list = append(list, c)
+					room -= slots
 				}
 			}
 			return list, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -477,15 +478,7 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 	t.Parallel()
 	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.Epochs = 2 })
 	n := p.nodes[committeeSize]
-	payers := func(epoch, round uint64) []privacy.Cohort {
-		t.Helper()
-		s, err := n.sums.plan.Sum(0, epoch, round)
-		require.NoError(t, err)
-		list, err := n.contributionTo(s, n.sums.walks[0]).Cohorts()
-		require.NoError(t, err)
-		slices.Sort(list)
-		return list
-	}
+	payers := func(epoch, round uint64) []privacy.Cohort { return p.payers(committeeSize, epoch, round) }
 	p.stand(committeeSize, api.SumsToCome, 30)
 	paid := n.sums.paid
 	n.sums.paid = n.sums.plan.Affordable([]float64{0.6}) // which a budget has once, and not for both rounds
@@ -498,12 +491,9 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 		t.Errorf("without the first round, cohorts %v pay for the second", got)
 	}
 	s := p.only()
-	_, err := n.ledger.Contribute(storage.Contribution{Sum: storage.SumID(s.ID), Epoch: 1, Mechanism: s.Mechanism, Cohorts: payers(1, 1)}, func([]privacy.Cohort) ([]byte, error) {
-		return []byte("masked"), nil
-	})
-	require.NoError(t, err)
+	p.pay(committeeSize, payers(1, 1))
 	require.NoError(t, n.Add(t.Context(), alike(rand.New(rand.NewPCG(15, 2)), 1)))
-	if second, next := payers(1, 2), payers(2, 1); !slices.Equal(second, []privacy.Cohort{1}) || !slices.Equal(next, []privacy.Cohort{1, 2}) {
+	if second, next := payers(1, 2), payers(2, 1); !slices.Equal(second, []privacy.Cohort{1}) || !slices.Equal(next, []privacy.Cohort{2}) {
 		t.Errorf("cohorts %v pay for the second round, %v for the next epoch", second, next)
 	}
 	p.stand(committeeSize, api.SumsPaid, 30)
@@ -511,6 +501,58 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 	require.NoError(t, n.sums.take(n.sums.walks[0], s, &summing.Outcome{Paid: true}))
 	p.stand(committeeSize, api.SumsOver, 30)
 	p.stand(committeeSize, api.SumsToCome, 1)
+}
+
+// payers are the cohorts of a node that may pay for a sum of the first recipe.
+func (p *populace) payers(i int, epoch, round uint64) []privacy.Cohort {
+	p.t.Helper()
+	n := p.nodes[i]
+	s, err := n.sums.plan.Sum(0, epoch, round)
+	require.NoError(p.t, err)
+	list, err := n.contributionTo(s, n.sums.walks[0]).Cohorts()
+	require.NoError(p.t, err)
+	return list
+}
+
+// pay lets cohorts of a node pay for the sum of the only recipe that comes first.
+func (p *populace) pay(i int, cohorts []privacy.Cohort) {
+	p.t.Helper()
+	s := p.only()
+	_, err := p.nodes[i].ledger.Contribute(storage.Contribution{Sum: storage.SumID(s.ID), Epoch: 1, Mechanism: s.Mechanism, Cohorts: cohorts}, func([]privacy.Cohort) ([]byte, error) {
+		return []byte("masked"), nil
+	})
+	require.NoError(p.t, err)
+}
+
+// A record that pays is in the sum: those that a sum has no room for wait for the next epoch.
+func TestRecordsThatASumDoesNotTakeWait(t *testing.T) {
+	t.Parallel()
+	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.Epochs, task.Sums.Records = 3, 20 })
+	n := p.nodes[committeeSize]
+	require.NoError(t, n.Add(t.Context(), alike(rand.New(rand.NewPCG(15, 2)), 25)))
+	counts, err := n.records.count()
+	require.NoError(t, err)
+	if want := map[privacy.Cohort]int{1: 20, 2: 20, 3: 4}; !maps.Equal(counts.Slots, want) {
+		t.Errorf("training records by cohort are %v, want %v", counts.Slots, want)
+	}
+	if got := p.payers(committeeSize, 1, 1); !slices.Equal(got, []privacy.Cohort{1}) {
+		t.Errorf("cohorts %v pay for the first epoch", got)
+	}
+	p.pay(committeeSize, []privacy.Cohort{1})
+	p.stand(committeeSize, api.SumsPaid, 25)
+	p.stand(committeeSize, api.SumsToCome, 30)
+	if got := p.payers(committeeSize, 2, 1); !slices.Equal(got, []privacy.Cohort{2}) {
+		t.Errorf("cohorts %v pay for the second epoch", got)
+	}
+	// An earlier version made larger cohorts: then the sum takes what it can of one.
+	n.files.Task.Sums.Records = 10
+	if got := p.payers(committeeSize, 2, 1); !slices.Equal(got, []privacy.Cohort{2}) {
+		t.Errorf("cohorts %v pay for a sum of fewer records", got)
+	}
+	n.files.Task.Sums.Records = 24
+	if got := p.payers(committeeSize, 2, 1); !slices.Equal(got, []privacy.Cohort{2, 3}) {
+		t.Errorf("cohorts %v pay for a sum that has room for both", got)
+	}
 }
 
 // stand checks how many records of a node have this to do with private sums.
