@@ -85,6 +85,8 @@ type Dataset struct {
 	Of int
 	// Noted counts the cells that were not taken unchanged.
 	Noted []learner.ColumnTally
+	// Misfits are people of whom the task does not foresee a column in most of their records.
+	Misfits []Misfit
 }
 
 // minRecords is the fewest records with which a person takes part. With fewer, nothing
@@ -152,7 +154,7 @@ type reader struct {
 	set    *Dataset
 	person map[string]int // index in set.People
 	bad    BadLines
-	noted  learner.Tally
+	noted  []learner.Tally // of each of set.People
 	// skipped is called with the bad lines, which are then left out; nil: they are an
 	// error.
 	skipped func(*BadLines)
@@ -210,10 +212,10 @@ func (r *reader) add(line int, person string, cell func(column string) (string, 
 	if !known {
 		i = len(r.set.People)
 		r.person[person] = i
-		r.set.People = append(r.set.People, Person{Name: person})
+		r.set.People, r.noted = append(r.set.People, Person{Name: person}), append(r.noted, nil)
 	}
 	p := &r.set.People[i]
-	r.noted.Add(record.Cells)
+	r.noted[i].Add(record.Cells)
 	record.Cells = "" // the rows keep the cells
 	p.Records = append(p.Records, record)
 	p.rows = append(p.rows, row)
@@ -224,7 +226,7 @@ func (r *reader) done() (*Dataset, error) {
 	if err := r.bad.Refused(r.skipped); err != nil {
 		return nil, err
 	}
-	r.set.Noted = r.set.Task.Tally(r.noted)
+	r.tally()
 	all := len(r.set.People)
 	r.set.People = slices.DeleteFunc(r.set.People, func(p Person) bool { return len(p.Records) < minRecords })
 	r.set.LeftOut = all - len(r.set.People)

@@ -195,6 +195,22 @@ func TestReadCSVCounts(t *testing.T) {
 	}
 }
 
+// Whoever writes a column in another unit is named.
+func TestReadCSVNamesMisfits(t *testing.T) {
+	d := mustRead(t, people(5, 5)+strings.Repeat("other,Drama,1990,50\n", 4)+"other,Drama,1990,3\np0,Drama,1990,50\n")
+	if want := []Misfit{{"other", "rating", 0.8}}; !slices.Equal(d.Misfits, want) {
+		t.Fatalf("misfits %+v, want %+v", d.Misfits, want)
+	}
+	r := Result{Misfits: d.Misfits, Complete: true}
+	if notes := strings.Join(r.notes(), " "); !strings.Contains(notes, "Most records of some people are not as the task expects them (rating of other in 80 %)") {
+		t.Errorf("notes %q", notes)
+	}
+	r.Misfits = slices.Repeat(d.Misfits, shownMisfits+2)
+	if notes := strings.Join(r.notes(), " "); !strings.Contains(notes, "in 80 %, and 2 more)") {
+		t.Errorf("notes of many %q", notes)
+	}
+}
+
 type failing struct{}
 
 var errDisk = errors.New("disk on fire")

@@ -33,6 +33,7 @@ type report struct {
 	// Cells counts, for each column, the cells that were not taken unchanged; null for
 	// made-up people.
 	Cells   []learner.ColumnTally `json:"cells"`
+	Misfits []Misfit              `json:"misfits,omitempty"` // people of whom the task does not foresee a column in most records
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
 	Missed  []MissedOne           `json:"missed,omitempty"`  // nodes elsewhere that are left out
 	Sum     *sumReport            `json:"sum,omitempty"`     // of a rehearsal of nodes that broadcast
@@ -95,7 +96,7 @@ func (r *Result) report() report {
 		Nodes: r.nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.delivery(), Rows: r.rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
 		Load:   r.load(),
-		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Changed: r.Changed, Missed: r.Missed,
+		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Misfits: r.Misfits, Changed: r.Changed, Missed: r.Missed,
 	}
 	if base := r.base(); base > 0 {
 		out.Base = &base

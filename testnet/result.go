@@ -30,6 +30,7 @@ type Result struct {
 	Data     string                // the data set's name
 	LeftOut  int                   // people of the data set with too few records
 	Noted    []learner.ColumnTally // cells of the data set that were not taken unchanged
+	Misfits  []Misfit              // as in [Dataset]
 	Task     string                // the task's name
 	Measure  learner.Measure       // what an error is
 	Driver   string                // what carried the messages

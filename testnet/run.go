@@ -126,7 +126,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 				r.Edits = c.edits(d)
 			}
 		}
-		r.Data, r.LeftOut, r.Noted, r.Task, r.Measure = d.Name, d.LeftOut, d.Noted, d.Task.Name, d.Task.Measure()
+		r.Data, r.LeftOut, r.Noted, r.Misfits, r.Task, r.Measure = d.Name, d.LeftOut, d.Noted, d.Misfits, d.Task.Name, d.Task.Measure()
 		if err := check(d, c.Budget); err != nil {
 			return nil, err
 		}

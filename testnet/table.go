@@ -263,7 +263,7 @@ func (r *Result) notes() []string {
 	if r.LeftOut > 0 {
 		notes = append(notes, fmt.Sprintf("%d people with fewer than %d records were left out: nothing to measure them on.", r.LeftOut, minRecords))
 	}
-	for _, note := range append(cellNotes(r.Noted), r.missedNote()) {
+	for _, note := range append(cellNotes(r.Noted), misfitNote(r.Misfits), r.missedNote()) {
 		if note != "" {
 			notes = append(notes, note)
 		}

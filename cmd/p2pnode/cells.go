@@ -17,6 +17,25 @@ func notedLines(columns []api.ColumnTally) []string {
 		countLine(columns, "none of the task's values and taken for none", func(c api.ColumnTally) int { return c.Unknown }))
 }
 
+// misfit is the share of records from which on their owner is asked whether a column fits.
+const misfit = 0.2
+
+// misfitLines warns of the column that the task foresees least in so many records, if that is
+// often. Records in another unit are most of them, and spoil what others learn too.
+func misfitLines(columns []api.ColumnTally, records int) []string {
+	odd := func(c api.ColumnTally) int { return c.Clamped + c.Unknown }
+	if len(columns) == 0 || records == 0 {
+		return nil
+	}
+	worst := slices.MaxFunc(columns, func(a, b api.ColumnTally) int { return odd(a) - odd(b) })
+	share := float64(odd(worst)) / float64(records)
+	if share <= misfit {
+		return nil
+	}
+	return []string{fmt.Sprintf("Warning: the task does not foresee %s in %.0f %% of the records. If they are in other units, or spelled otherwise, than others have them, "+
+		"delete them (p2pnode data delete) before others learn from them, and import them as the task has them", worst.Column, 100*share)}
+}
+
 // emptyLines says how many cells are empty, and in which columns.
 func emptyLines(columns []api.ColumnTally) []string {
 	return countLine(columns, "empty and taken for unknown", func(c api.ColumnTally) int { return c.Empty })

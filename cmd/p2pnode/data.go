@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"p2pnode/node/api"
@@ -148,7 +149,7 @@ func importedText(r api.ImportReport) string {
 		b.WriteString(paragraph("", fmt.Sprintf("Line %d looks like the total of others, and is a record now: if it is none, take it out of the file, and delete its record, "+
 			"which data list shows, with data delete.", r.Total)))
 	}
-	for _, line := range append(notedLines(r.Cells), emptyLines(r.Cells)...) {
+	for _, line := range slices.Concat(notedLines(r.Cells), emptyLines(r.Cells), misfitLines(r.Cells, r.Records+r.Same)) {
 		b.WriteString(paragraph("", line+"."))
 	}
 	if r.Missing > 0 {

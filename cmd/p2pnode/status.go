@@ -192,7 +192,7 @@ func recordNotes(s api.Status, dir string) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d %s of the first release cannot be taken over and serve nothing (p2pnode data list%s says which): "+
 			"delete them and import them again", s.SetAside, plural(s.SetAside, "more record", "more records"), dir))
 	}
-	return append(lines, notedLines(s.Cells)...)
+	return slices.Concat(lines, notedLines(s.Cells), misfitLines(s.Cells, s.Records))
 }
 
 // keepLine says which records are kept.
