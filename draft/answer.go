@@ -107,7 +107,7 @@ type Question struct {
 	// Seen says what this file has. It is for the file's owner only.
 	Seen string
 	// Suggested is an answer made from the file; for numbers it is a wider, round
-	// range. The owner decides whether to take it.
+	// range, without those that lie far from all others. The owner decides whether to take it.
 	Suggested string
 	// Rounded is an answer for a public file. It is as narrow as the file allows.
 	Rounded string
@@ -133,7 +133,8 @@ func (c *Column) question(kind string, target bool) Question {
 		q.Suggested = valuesText(c.Values())
 		q.Rounded = q.Suggested
 	} else if c.Numbers > 0 {
-		q.Suggested, q.Rounded = c.widened(Range{c.Min, c.Max}).String(), round(c.Min, c.Max).String()
+		bulk, _ := c.bulk() // what lies apart from it counts as the nearest end
+		q.Suggested, q.Rounded = c.widened(bulk).String(), round(c.Min, c.Max).String()
 	}
 	return q
 }

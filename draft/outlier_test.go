@@ -142,8 +142,12 @@ func TestRangesThatDoNotFit(t *testing.T) {
 	}
 	p, err := NewPlan(surveyed(t, text.String(), "", ""), Wishes{})
 	require.NoError(t, err)
-	if seen := p.Questions()[0].Seen; !strings.HasSuffix(seen, apart) {
-		t.Errorf("seen: %q", seen)
+	q := p.Questions()[0]
+	if !strings.HasSuffix(q.Seen, apart) {
+		t.Errorf("seen: %q", q.Seen)
+	}
+	if q.Suggested != "0..35" || q.Rounded != "-1000..200" {
+		t.Errorf("suggested: %s, and %s for a public file", q.Suggested, q.Rounded)
 	}
 }
 
