@@ -122,7 +122,11 @@ func (s *Service) meter(now time.Time) {
 	}
 	for p, t := range s.config.Traffic.GetBandwidthByPeer() {
 		s.mu.Lock()
-		spent := t.TotalIn+t.TotalOut-s.since[p] > s.config.Quota && !s.over[p]
+		total := t.TotalIn + t.TotalOut
+		if total < s.since[p] { // it moved nothing for so long that it was forgotten, and counts from 0 again
+			s.since[p] = 0
+		}
+		spent := total-s.since[p] > s.config.Quota && !s.over[p]
 		if spent {
 			s.over[p] = true
 		}

@@ -174,6 +174,33 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// A peer whose counter was forgotten, since it had moved nothing for long, has one quota as before,
+// whatever it moved in the hour before.
+func TestQuotaOfAForgottenPeer(t *testing.T) {
+	traffic := new(Traffic)
+	h := newNode(t)
+	service, err := NewService(h, ServiceConfig{Networks: []string{"net"}, Traffic: traffic, Quota: 100, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	service.newWindow(begin)
+	traffic.LogRecvMessageStream(1000, "/p", h.ID())
+	service.newWindow(begin.Add(quotaWindow))
+	traffic.TrimIdle(begin)
+	traffic.TrimIdle(begin)
+	for _, c := range []struct {
+		moved int64
+		over  int
+	}{{90, 0}, {20, 1}} {
+		traffic.LogRecvMessageStream(c.moved, "/p", h.ID())
+		service.meter(service.begin.Add(time.Minute))
+		if got := service.Stats().OverUsed; got != c.over {
+			t.Errorf("after %d bytes more: %d over their quota", c.moved, got)
+		}
+	}
+}
+
 func TestRelayNeedsItsConfiguration(t *testing.T) {
 	if _, err := NewService(nil, ServiceConfig{}); err == nil {
 		t.Error("a relay for nobody is made")
