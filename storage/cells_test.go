@@ -125,7 +125,7 @@ func TestDeletedCellsAreErased(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	require.NoError(t, os.WriteFile(copied, backup.Bytes(), 0o600))
 	back := newPath(t)
-	_, err = Restore(copied, back, with(policy(t)), 0)
+	_, err = Restore(copied, back, with(policy(t)), nil, 0)
 	require.NoError(t, err)
 	s, _ = open(t, back)
 	if got := kept(t, s, 1, 600); len(got) != 594 || got[7] != cells[6] {

@@ -280,7 +280,7 @@ func TestRestoredContributions(t *testing.T) {
 	copied := backup(t, s)
 	require.NoError(t, second(contribute(l, contributionOf(2, m, 1)))) // which the copy does not have
 	require.NoError(t, s.Close())
-	_, err = Restore(copied, s.path, with(policy(t)), 0)
+	_, err = Restore(copied, s.path, with(policy(t)), nil, 0)
 	require.NoError(t, err)
 
 	s, l = open(t, s.path)

@@ -41,8 +41,9 @@ func (s *Store) Backup(w io.Writer) error {
 // is kept ("" if nothing was there). from may be path itself, to accept a database that
 // its anchor contradicts. Restore only reads from.
 //
-// accept looks at the copy and returns the policy to open its ledger with. If it returns
-// an error, nothing is restored.
+// accept looks at the copy and returns the policy to open its ledger with. replacing is
+// called, unless it is nil, when all is prepared and the old database is kept, before the
+// new one takes its place. If one of the two returns an error, nothing is restored.
 //
 // It fails with ErrLocked if a node has either file open, with ErrDamaged or
 // ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
@@ -57,7 +58,7 @@ func (s *Store) Backup(w io.Writer) error {
 //
 // Records that came after the copy are not in it. If they are imported again,
 // they get a new budget, though they may have been released before.
-func Restore(from, path string, accept func(*Store) (privacy.Policy, error), round uint64) (kept string, err error) {
+func Restore(from, path string, accept func(*Store) (privacy.Policy, error), replacing func() error, round uint64) (kept string, err error) {
 	r := restore{from: from, path: path, copied: path + ".restoring", there: exists(path)}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.prepare(accept, round); errors.Is(err, ErrLocked) {
@@ -67,6 +68,11 @@ func Restore(from, path string, accept func(*Store) (privacy.Policy, error), rou
 	}
 	if kept, err = r.keepOld(); err != nil {
 		return "", fmt.Errorf("storage: keep what is at %s, nothing has changed: %w", path, err)
+	}
+	if replacing != nil {
+		if err := replacing(); err != nil {
+			return kept, fmt.Errorf("storage: restore %s, restore again: %w", from, err)
+		}
 	}
 	if err := r.replace(); err != nil {
 		return kept, fmt.Errorf("storage: replace %s, restore again: %w", path, err)

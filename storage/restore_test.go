@@ -28,7 +28,7 @@ func restoreCopy(t *testing.T, s *Store, round uint64) (*Store, *Ledger) {
 	t.Helper()
 	copied := backup(t, s)
 	require.NoError(t, s.Close())
-	_, err := Restore(copied, s.path, with(policy(t)), round)
+	_, err := Restore(copied, s.path, with(policy(t)), nil, round)
 	require.NoError(t, err)
 	return open(t, s.path)
 }
@@ -64,7 +64,24 @@ func TestRestoreRetires(t *testing.T) {
 	require.NoError(t, s.Close())
 	before := files(t, path)
 
-	kept, err := Restore(copied, path, with(policy(t)), 3)
+	// What is asked last stops it, when what was there is kept and nothing is replaced.
+	no := errors.New("no")
+	kept, err := Restore(copied, path, with(policy(t)), func() error {
+		if all := files(t, path); all["node.db.replaced-1"] != before["node.db"] || all["node.db"] != before["node.db"] {
+			t.Error("it was asked before the old database was kept, or after it was replaced")
+		}
+		return no
+	}, 3)
+	if all := files(t, path); !errors.Is(err, no) || all["node.db"] != before["node.db"] || all["node.db.anchor"] != before["node.db.anchor"] {
+		t.Fatalf("replaced against its will: %v", err)
+	}
+	require.NoError(t, errors.Join(os.Remove(kept), os.Remove(anchorPath(kept))))
+	refused := func(*Store) (privacy.Policy, error) { return privacy.Policy{}, no }
+	if _, err := Restore(copied, path, refused, func() error { t.Error("asked about a copy that is refused"); return nil }, 3); !errors.Is(err, no) {
+		t.Errorf("a copy that is refused: %v", err)
+	}
+
+	kept, err = Restore(copied, path, with(policy(t)), nil, 3)
 	require.NoError(t, err)
 	after := files(t, path)
 	if after[filepath.Base(kept)] != before["node.db"] || after[filepath.Base(anchorPath(kept))] != before["node.db.anchor"] || len(after) != 4 {
@@ -123,7 +140,7 @@ func TestRestoreOverEverything(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := newPath(t)
 			c.here(path)
-			kept, err := Restore(original.put(t), path, with(policy(t)), 0)
+			kept, err := Restore(original.put(t), path, with(policy(t)), nil, 0)
 			if err != nil || (kept != "") != c.kept {
 				t.Fatalf("kept %q, error %v", kept, err)
 			}
@@ -137,7 +154,7 @@ func TestRestoreOverEverything(t *testing.T) {
 		if err := ledgerError(t, path); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "put back the newest copy") {
 			t.Fatalf("open: %v, want ErrRolledBack and what to do", err)
 		}
-		kept, err := Restore(path, path, with(policy(t)), 9)
+		kept, err := Restore(path, path, with(policy(t)), nil, 9)
 		require.NoError(t, err)
 		if old, err := os.ReadFile(kept); err != nil || !bytes.Equal(old, older.db) {
 			t.Errorf("kept is not what was there, error %v", err)
@@ -148,9 +165,9 @@ func TestRestoreOverEverything(t *testing.T) {
 	})
 	t.Run("twice", func(t *testing.T) {
 		path := older.put(t)
-		first, err := Restore(path, path, with(policy(t)), 0)
+		first, err := Restore(path, path, with(policy(t)), nil, 0)
 		require.NoError(t, err)
-		second, err := Restore(path, path, with(policy(t)), 0)
+		second, err := Restore(path, path, with(policy(t)), nil, 0)
 		if err != nil || first == second || exists(path+".restoring") {
 			t.Fatalf("kept %q and %q, error %v", first, second, err)
 		}
@@ -178,7 +195,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := original.put(t)
 			before := files(t, path)
-			_, err := Restore(image{c.db, nil}.put(t), path, with(policy(t)), 0)
+			_, err := Restore(image{c.db, nil}.put(t), path, with(policy(t)), nil, 0)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), "nothing has changed") {
 				t.Fatalf("Restore: %v, want %v", err, c.want)
 			}
@@ -187,7 +204,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	t.Run("other terms", func(t *testing.T) {
 		path := newPath(t)
-		_, err := Restore(image{original.db, nil}.put(t), path, with(policyFor(t, budget, dim+1, 3)), 0)
+		_, err := Restore(image{original.db, nil}.put(t), path, with(policyFor(t, budget, dim+1, 3)), nil, 0)
 		if !errors.Is(err, ErrBudget) {
 			t.Fatalf("Restore: %v, want ErrBudget", err)
 		}
@@ -196,7 +213,7 @@ func TestRestoreRefuses(t *testing.T) {
 	t.Run("no copy", func(t *testing.T) {
 		path := original.put(t)
 		before := files(t, path)
-		if _, err := Restore(path+".none", path, with(policy(t)), 0); !errors.Is(err, os.ErrNotExist) {
+		if _, err := Restore(path+".none", path, with(policy(t)), nil, 0); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("Restore: %v, want ErrNotExist", err)
 		}
 		unchanged(t, path, before)
@@ -206,12 +223,12 @@ func TestRestoreRefuses(t *testing.T) {
 		s, l := open(t, path)
 		before := files(t, path)
 		for _, from := range []string{path, image{original.db, nil}.put(t)} {
-			if _, err := Restore(from, path, with(policy(t)), 0); !errors.Is(err, ErrLocked) {
+			if _, err := Restore(from, path, with(policy(t)), nil, 0); !errors.Is(err, ErrLocked) {
 				t.Fatalf("Restore from %s: %v, want ErrLocked", from, err)
 			}
 		}
 		other := newPath(t)
-		if _, err := Restore(path, other, with(policy(t)), 0); !errors.Is(err, ErrLocked) {
+		if _, err := Restore(path, other, with(policy(t)), nil, 0); !errors.Is(err, ErrLocked) {
 			t.Fatalf("Restore of a file in use: %v, want ErrLocked", err)
 		}
 		unchanged(t, path, before)
@@ -263,7 +280,7 @@ func TestBackupWhileRunning(t *testing.T) {
 	last := uint64(1)
 	for _, from := range copies {
 		path := newPath(t)
-		_, err := Restore(from, path, with(policy(t)), 0)
+		_, err := Restore(from, path, with(policy(t)), nil, 0)
 		require.NoError(t, err)
 		_, again := open(t, path)
 		if again.Round() < last || again.Round() > l.Round() || again.Retired() != 1 {

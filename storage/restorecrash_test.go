@@ -20,7 +20,7 @@ func restoreChild(path string) {
 	p, err := privacy.Design{Budget: budget, Dimension: dim, Clip: 1, Releases: 12}.Policy()
 	if err == nil {
 		fmt.Println("begun")
-		_, err = Restore(path, path, with(p), 0)
+		_, err = Restore(path, path, with(p), nil, 0)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,7 +59,7 @@ func TestKilledRestore(t *testing.T) {
 		} else if refused++; !errors.Is(err, ErrRolledBack) {
 			t.Fatalf("open: %v, want ErrRolledBack", err)
 		}
-		_, err = Restore(path, path, with(policy(t)), 0)
+		_, err = Restore(path, path, with(policy(t)), nil, 0)
 		require.NoError(t, err)
 		s, l := open(t, path)
 		if l.Retired() != 6 || l.Round() < 4 || exists(path+".restoring") {
@@ -90,7 +90,7 @@ func TestRestoreCrash(t *testing.T) {
 	t.Parallel()
 	old := takeImage(t, paidStore(t))
 	path := old.put(t)
-	_, err := Restore(image{old.db, nil}.put(t), path, with(policy(t)), 8)
+	_, err := Restore(image{old.db, nil}.put(t), path, with(policy(t)), nil, 8)
 	require.NoError(t, err)
 	restored := takeImage(t, path)
 	foreign := func() image { // a longer ledger of another history
@@ -127,7 +127,7 @@ func TestRestoreCrash(t *testing.T) {
 				}
 				require.NoError(t, s.Close())
 			}
-			_, err := Restore(path, path, with(policy(t)), 0) // again
+			_, err := Restore(path, path, with(policy(t)), nil, 0) // again
 			require.NoError(t, err)
 			if _, l := open(t, path); l.Round() < c.round || l.Retired() != 6 {
 				t.Fatalf("round %d, retired %d after the second try", l.Round(), l.Retired())

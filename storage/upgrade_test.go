@@ -261,7 +261,7 @@ func TestRestoreOfAnEarlierSchema(t *testing.T) {
 	t.Parallel()
 	to := newPath(t)
 	from := version1(t).put(t)
-	_, err := Restore(from, to, with(policy(t)), 0)
+	_, err := Restore(from, to, with(policy(t)), nil, 0)
 	require.NoError(t, err)
 	left, err := filepath.Glob(to + "*before*")
 	if err != nil || len(left) > 0 {

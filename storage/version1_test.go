@@ -69,7 +69,7 @@ func TestVersion1IsReadAndContinued(t *testing.T) {
 	require.NoError(t, firstError(l.Verify()))
 	require.NoError(t, s.Close())
 
-	_, err = Restore(version1(t).put(t), path, with(policy(t)), 0)
+	_, err = Restore(version1(t).put(t), path, with(policy(t)), nil, 0)
 	require.NoError(t, err)
 	if _, l = open(t, path); l.Retired() != 2 || l.Round() < 4 {
 		t.Errorf("restored: retired %d, round %d", l.Retired(), l.Round())

@@ -90,11 +90,11 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 		if err != nil {
 			return privacy.Policy{}, err
 		}
-		// A member of a committee that is restored must say nothing in the sums that it
-		// was in.
-		return s.Policy, summing.Forget(filepath.Join(dir, CommitteeDir))
+		return s.Policy, nil
 	}
-	kept, err = storage.Restore(from, path, accept, restoredRound(time.Now()))
+	// A member of a committee that is restored must say nothing in the sums that it was in.
+	forget := func() error { return summing.Forget(filepath.Join(dir, CommitteeDir)) }
+	kept, err = storage.Restore(from, path, accept, forget, restoredRound(time.Now()))
 	switch {
 	case err == nil:
 		return kept, nil
