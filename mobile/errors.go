@@ -110,7 +110,7 @@ func errorCode(err error) string {
 		return CodeBudget
 	case is(datadir.ErrOtherTask):
 		return CodeTask
-	case is(api.ErrRequest, api.ErrBadLines, api.ErrImported, storage.ErrNoRecord):
+	case is(api.ErrRequest, api.ErrBadLines, api.ErrImported, api.ErrChanged, storage.ErrNoRecord):
 		return CodeInput
 	case lasting(err), is(fs.ErrPermission, syscall.EROFS, syscall.EIO):
 		return CodeStorage

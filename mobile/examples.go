@@ -115,8 +115,8 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
 // the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
 // error that names the first; the report says what is wrong with each. A file that was
-// imported before, byte for byte, is an error, because its examples would get a second
-// budget; with again it is imported all the same. It takes as long as reading and
+// imported before, byte for byte, or that begins with all of one, is an error, because its
+// examples would get a second budget; with again it is imported all the same. It takes as long as reading and
 // writing do, and queued examples wait meanwhile.
 func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, err error) {
 	defer n.guard(&err)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 	"time"
@@ -19,8 +20,10 @@ import (
 // them, all or none. If the file has bad lines and o does not skip them, it fails with
 // [api.ErrBadLines] and returns the report. If the same file, byte for byte, was imported
 // before and o does not say again, it fails with [api.ErrImported], before it stores
-// anything. A file without a line for a record is an [api.ErrRequest]. Its memory does not grow with the file. Other records wait while the records are
-// stored, but not for a slow r: what cannot be read twice is written to the disk first.
+// anything, and with [api.ErrChanged] if the file begins with all of such a file. A file
+// without a line for a record is an [api.ErrRequest]. Its memory does not grow with the file.
+// Other records wait while the records are stored, but not for a slow r: what cannot be read
+// twice is written to the disk first.
 //
 // If o names a column of IDs, Import stores a part of the records at a time. If there are
 // bad lines, it then fails with [api.ErrSomeBad] and returns the report.
@@ -51,6 +54,11 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 	if o.ID != "" {
 		return n.importKnown(ctx, r, o)
 	}
+	if !o.Again {
+		if err := n.grown(r); err != nil {
+			return report, err
+		}
+	}
 	i, err := n.store.Import(n.cohortRule(), time.Now())
 	if err != nil {
 		return report, fmt.Errorf("node: %w", err)
@@ -60,7 +68,7 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 			err = errors.Join(err, fmt.Errorf("node: %w", dropped))
 		}
 	}()
-	count, whole := 0, sha256.New()
+	count, whole := 0, newMeasure()
 	var noted learner.Tally
 	err = readRows(io.TeeReader(r, whole), n.files.Task, "", &report, func(a storage.Arrival) error {
 		if err := n.room(ctx, o, count); err != nil {
@@ -73,7 +81,7 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 		return i.Add(a.Record)
 	})
 	report.Cells = n.files.Task.Tally(nil) // a file that is refused has no notes on cells
-	file := storage.Digest(whole.Sum(nil))
+	file := whole.digest()
 	switch {
 	case err != nil:
 		return report, err
@@ -86,13 +94,68 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 			return report, err
 		}
 	}
-	if err := n.commit(i, file, noted); err != nil {
+	if err := n.commit(i, file, whole.size, noted); err != nil {
 		return report, err
 	}
 	report.Records, report.NeverShared, report.Missing = count, n.neverShared(), n.awaited()
 	n.diary.Gather(api.Event{Kind: api.EventImported, Text: "records stored", Records: count, Missing: report.Missing})
 	report.Cells = n.files.Task.Tally(noted)
 	return report, n.name(o.File(file))
+}
+
+// measure is the digest and the size of what is written to it.
+type measure struct {
+	hash.Hash
+	size int64
+}
+
+func newMeasure() *measure { return &measure{Hash: sha256.New()} }
+
+// Write implements [io.Writer].
+func (m *measure) Write(p []byte) (int, error) {
+	m.size += int64(len(p))
+	return m.Hash.Write(p)
+}
+
+func (m *measure) digest() storage.Digest { return storage.Digest(m.Sum(nil)) }
+
+// grown returns [api.ErrChanged] if the file begins with all of another one that was
+// imported, as the same list does a month later.
+func (n *Node) grown(r io.Reader) error {
+	file, ok := r.(io.ReadSeeker)
+	if !ok {
+		return nil
+	}
+	sizes, err := n.store.ImportSizes()
+	if err != nil {
+		return fmt.Errorf("node: look for files that were imported: %w", err)
+	}
+	start, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil // a pipe
+	}
+	begin := newMeasure()
+	for _, size := range sizes {
+		if _, err := io.CopyN(begin, file, size-begin.size); err == io.EOF {
+			break
+		} else if err != nil {
+			return fmt.Errorf("node: read the file: %w", err)
+		}
+		earlier, found, err := n.store.Imported(begin.digest())
+		if err != nil {
+			return fmt.Errorf("node: %w", err)
+		}
+		if found {
+			return api.Advise(
+				fmt.Errorf("%w: it begins with all of what was imported on %s, %d records%s; nothing was stored, because these would be records twice, with a second budget",
+					api.ErrChanged, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
+				"import the new rows alone, or name the column with your own key of each row: id=COLUMN; to import it all the same, say again=true")
+		}
+	}
+	if _, err := file.Seek(start, io.SeekStart); err != nil {
+		return fmt.Errorf("node: read the file: %w", err)
+	}
+	return nil
 }
 
 // putTogether is how many records of a file with IDs are stored in one transaction.
@@ -112,7 +175,7 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 		noted, some = noted.Plus(notes(some)), some[:0]
 		return nil
 	}
-	whole := sha256.New()
+	whole := newMeasure()
 	err = readRows(io.TeeReader(r, whole), n.files.Task, o.ID, &report, func(a storage.Arrival) error {
 		if err := n.room(ctx, o, len(some)); err != nil {
 			return err
@@ -132,8 +195,8 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 	case err != nil, report.Bad > 0 && !o.SkipBad:
 		return report, api.ErrSomeBad
 	}
-	file := storage.Digest(whole.Sum(nil))
-	err = n.noteImport(file, storage.Imported{Records: report.Records + report.Same, Time: time.Now()})
+	file := whole.digest()
+	err = n.noteImport(file, storage.Imported{Records: report.Records + report.Same, Time: time.Now(), Size: whole.size})
 	return report, errors.Join(err, n.name(o.File(file)))
 }
 
@@ -170,10 +233,10 @@ func (n *Node) room(ctx context.Context, o api.ImportOptions, taken int) error {
 }
 
 // commit makes the records of an import visible and hands them to the agent.
-func (n *Node) commit(i *storage.Import, file storage.Digest, noted learner.Tally) error {
+func (n *Node) commit(i *storage.Import, file storage.Digest, size int64, noted learner.Tally) error {
 	n.storing.Lock()
 	defer n.storing.Unlock()
-	first, err := i.Commit(file)
+	first, err := i.Commit(file, size)
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}

@@ -48,8 +48,8 @@ func served(t *testing.T, n *Node) api.Owner {
 type pipe struct{ io.Reader }
 
 // A file that was imported before is refused, with and without a daemon, whether it
-// can be read twice or not, and nothing of it is stored. Lines that say the same are
-// never dropped, nor is a file that differs in one byte.
+// can be read twice or not, and nothing of it is stored; nor is one that has more at its end.
+// Lines that say the same are never dropped, nor is a file that differs in one byte before it.
 func TestImportRefusesAKnownFile(t *testing.T) {
 	const file = "a,b,y\n1,0,2\n1,0,2\n0,1,3\n"
 	for _, through := range []string{"the directory", "the daemon"} {
@@ -72,7 +72,8 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 				{"again, as was said", strings.NewReader(file), true, 3},
 				{"and once more", pipe{strings.NewReader(file)}, true, 3},
 				{"without saying so", strings.NewReader(file), false, 0},
-				{"the same lines with another end", strings.NewReader(file + "\n"), false, 3},
+				{"the same with one byte more", strings.NewReader(file + "\n"), false, 0},
+				{"the same lines with another end", strings.NewReader(strings.Replace(file, "\n", "\r\n", 1)), false, 3},
 				{"one of the lines", pipe{strings.NewReader("a,b,y\n1,0,2\n")}, false, 1},
 			} {
 				r, err := owner.Import(t.Context(), c.in, api.ImportOptions{Again: c.again})
@@ -80,7 +81,7 @@ func TestImportRefusesAKnownFile(t *testing.T) {
 				if r.Records != c.records || (err != nil) != refused {
 					t.Errorf("%d, %s: %+v, %v", i, c.what, r, err)
 				}
-				if refused && (err == nil || !strings.Contains(err.Error(), "imported before") || !strings.Contains(err.Error(), "again=true")) {
+				if refused && (err == nil || !strings.Contains(err.Error(), "imported before") && !errors.Is(err, api.ErrChanged) || !strings.Contains(err.Error(), "again=true")) {
 					t.Errorf("%d, %s: %v", i, c.what, err)
 				}
 				stored += c.records
@@ -146,6 +147,38 @@ func TestARefusedFileIsNotKnown(t *testing.T) {
 	cancel()
 	if _, err := n.Import(ended, strings.NewReader("a,b,y\n1,1,1\n"), api.ImportOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("called off: %v", err)
+	}
+}
+
+// A file that begins with one that was imported would store its records twice.
+func TestAFileThatHasGrownIsRefused(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	const january, february = "a,b,y\n1,0,2\n0,1,3\n", "1,1,1\n"
+	for _, c := range []struct {
+		text    string
+		o       api.ImportOptions
+		want    error
+		records int
+	}{
+		{"a,b,y\n1,0,2\n", api.ImportOptions{}, nil, 1},
+		{"a,b,y\n0,0,2\n0,1,2\n0,1,1\n1,0,1\n", api.ImportOptions{}, nil, 5},
+		{january, api.ImportOptions{}, api.ErrChanged, 5},
+		{january, api.ImportOptions{Name: "/in/january.csv", SkipBad: true}, api.ErrChanged, 5},
+		{january, api.ImportOptions{Again: true}, nil, 7},
+		{january, api.ImportOptions{}, api.ErrImported, 7},
+		{january + february, api.ImportOptions{}, api.ErrChanged, 7},
+		{"a,b,y\n" + february, api.ImportOptions{}, nil, 8},
+		{"a,b,y\n" + february + february, api.ImportOptions{}, api.ErrChanged, 8},
+		{"a,b,y\n" + february + february, api.ImportOptions{ID: "y"}, nil, 9},
+	} {
+		_, err := n.Import(t.Context(), strings.NewReader(c.text), c.o)
+		if s := status(t, n); !errors.Is(err, c.want) || s.Records != c.records {
+			t.Errorf("%q: %v and %d records, want %v and %d", c.text, err, s.Records, c.want, c.records)
+		}
+	}
+	_, err := n.Import(t.Context(), strings.NewReader(january+february), api.ImportOptions{})
+	if !strings.Contains(err.Error(), "it begins with all of what was imported on ") || !strings.Contains(err.Error(), ", 1 records from number 1 on;") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -50,6 +51,7 @@ type Imported struct {
 	Records int
 	First   learner.Seq // the number of the first one; 0: their numbers do not follow each other
 	Time    time.Time
+	Size    int64 // of the file, in bytes; 0: not known
 }
 
 // errEnded is the error of an import that was committed or dropped before.
@@ -108,10 +110,10 @@ func (i *Import) Add(r learner.Record) error {
 	return nil
 }
 
-// Commit makes the records visible and stores the file's digest with them. It returns
-// the number of the first one; without any record it stores nothing. It fails after Commit
-// or Drop. After an error the caller must still call Drop.
-func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
+// Commit makes the records visible and stores the digest and the size of the file with them.
+// It returns the number of the first one; without any record it stores nothing. It fails
+// after Commit or Drop. After an error the caller must still call Drop.
+func (i *Import) Commit(file Digest, size int64) (first learner.Seq, err error) {
 	if i.ended {
 		return 0, errEnded
 	}
@@ -119,7 +121,7 @@ func (i *Import) Commit(file Digest) (first learner.Seq, err error) {
 	if count == 0 {
 		return i.first, i.Drop()
 	}
-	note := Imported{int(count), i.first, i.now}.encode()
+	note := Imported{int(count), i.first, i.now, size}.encode()
 	err = i.store.update(func(tx *bbolt.Tx) error {
 		if err := putSlots(tx, i.waiting); err != nil {
 			return err
@@ -164,11 +166,32 @@ func (s *Store) Imported(file Digest) (earlier Imported, found bool, err error) 
 	if err != nil || note == nil {
 		return Imported{}, false, err
 	}
-	if len(note) != 3*8 {
-		return Imported{}, false, fmt.Errorf("%w: the note of an import has the wrong form", ErrDamaged)
-	}
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(note[8*i:]) }
-	return Imported{int(word(0)), learner.Seq(word(1)), time.Unix(0, int64(word(2)))}, true, nil
+	earlier, err = decodeImported(note)
+	return earlier, err == nil, err
+}
+
+// ImportSizes returns the sizes of all files that were imported, each once and ascending,
+// without those of which it is not known.
+func (s *Store) ImportSizes() (sizes []int64, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketStore).Cursor()
+		for key, sealed := c.Seek(keyImport); bytes.HasPrefix(key, keyImport); key, sealed = c.Next() {
+			note, err := unseal(key, sealed)
+			if err != nil {
+				return err
+			}
+			i, err := decodeImported(note)
+			if err != nil {
+				return err
+			}
+			if i.Size > 0 {
+				sizes = append(sizes, i.Size)
+			}
+		}
+		return nil
+	})
+	slices.Sort(sizes)
+	return slices.Compact(sizes), err
 }
 
 // Remember notes that a file was imported, as [Import.Commit] does for its own file.
@@ -179,7 +202,21 @@ func (s *Store) Remember(file Digest, as Imported) error {
 func (i Imported) encode() []byte {
 	note := binary.LittleEndian.AppendUint64(nil, uint64(i.Records))
 	note = binary.LittleEndian.AppendUint64(note, uint64(i.First))
-	return binary.LittleEndian.AppendUint64(note, uint64(i.Time.UnixNano()))
+	note = binary.LittleEndian.AppendUint64(note, uint64(i.Time.UnixNano()))
+	return binary.LittleEndian.AppendUint64(note, uint64(i.Size))
+}
+
+// decodeImported reads what encode wrote; earlier versions did so without the size.
+func decodeImported(note []byte) (Imported, error) {
+	switch len(note) {
+	case 3 * 8:
+		note = append(note, make([]byte, 8)...)
+	case 4 * 8:
+	default:
+		return Imported{}, fmt.Errorf("%w: the note of an import has the wrong form", ErrDamaged)
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(note[8*i:]) }
+	return Imported{int(word(0)), learner.Seq(word(1)), time.Unix(0, int64(word(2))), int64(word(3))}, nil
 }
 
 func importKey(file Digest) []byte { return append(bytes.Clone(keyImport), file[:]...) }

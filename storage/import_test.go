@@ -33,7 +33,7 @@ func importRecords(s *Store, recs []learner.Record, in Intake, file Digest) (lea
 			return 0, errors.Join(err, i.Drop())
 		}
 	}
-	first, err := i.Commit(file)
+	first, err := i.Commit(file, 7)
 	return first, errors.Join(err, i.Drop())
 }
 
@@ -53,9 +53,19 @@ func TestImportStoresWhatAppendDoes(t *testing.T) {
 			t.Fatalf("%d records: the first is %d, want %d; %v", n, first, want, err)
 		}
 		earlier, found, err := s.Imported(digest)
-		if err != nil || found != (n > 0) || found && earlier != (Imported{n, want, today}) {
+		if err != nil || found != (n > 0) || found && earlier != (Imported{n, want, today, 7}) {
 			t.Errorf("%d records: remembered %+v, %v, %v", n, earlier, found, err)
 		}
+	}
+	require.NoError(t, s.Remember(Digest{1}, Imported{Records: 1, Size: 3}))
+	require.NoError(t, s.Remember(Digest{2}, Imported{Records: 1}))
+	// The first versions noted no size.
+	require.NoError(t, s.putValue(importKey(Digest{3}), Imported{4, 5, today, 6}.encode()[:3*8]))
+	if earlier, found, err := s.Imported(Digest{3}); err != nil || !found || earlier != (Imported{4, 5, today, 0}) {
+		t.Errorf("of an earlier version: %+v, %v, %v", earlier, found, err)
+	}
+	if sizes, err := s.ImportSizes(); err != nil || !slices.Equal(sizes, []int64{3, 7}) {
+		t.Errorf("sizes %v, %v", sizes, err)
 	}
 	model.check(t, s)
 	s, _ = reopen(t, s)
@@ -122,8 +132,8 @@ func TestEndedImportsTakeNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 35))
 	in := Intake{Admit: task().Admit, Size: 100_000, Closed: neverClosed}
 	for name, end := range map[string]func(*Import) error{
-		"committed":           func(i *Import) error { return firstError(i.Commit(Digest{1})) },
-		"committed and empty": func(i *Import) error { return firstError(i.Commit(Digest{1})) },
+		"committed":           func(i *Import) error { return firstError(i.Commit(Digest{1}, 7)) },
+		"committed and empty": func(i *Import) error { return firstError(i.Commit(Digest{1}, 7)) },
 		"dropped":             (*Import).Drop,
 	} {
 		s, _ := open(t, newPath(t))
@@ -147,7 +157,7 @@ func TestEndedImportsTakeNothing(t *testing.T) {
 				t.Fatalf("%s: a further record: %v", name, err)
 			}
 		}
-		if _, err := i.Commit(Digest{2}); !errors.Is(err, errEnded) {
+		if _, err := i.Commit(Digest{2}, 7); !errors.Is(err, errEnded) {
 			t.Errorf("%s: a second Commit: %v", name, err)
 		}
 		require.NoError(t, i.Drop())

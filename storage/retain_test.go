@@ -113,7 +113,7 @@ func TestExpireInPieces(t *testing.T) {
 	if n := seen(t, s, old[:50]); n != 0 {
 		t.Errorf("%d of 50 are still in the file", n)
 	}
-	require.NoError(t, errorOfCommit(i.Commit(Digest{1})))
+	require.NoError(t, errorOfCommit(i.Commit(Digest{1}, 7)))
 	if c, err := s.Count(); err != nil || c.Records != 3+importBatch+1 {
 		t.Errorf("%+v, %v", c, err)
 	}

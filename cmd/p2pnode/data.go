@@ -33,7 +33,8 @@ record is an error; a pipe may end without one.
 
 A file that was imported before, byte for byte, is refused before anything is
 stored: its records would get a second budget, and what they say could be seen
-twice as well. --again imports it all the same. Lines are never dropped because
+twice as well. So is one that begins with all of such a file, as a list does that
+has grown. --again imports it all the same. Lines are never dropped because
 another one says the same. If an import is interrupted, by a crash too, nothing
 of it is stored, and the file can be imported as if for the first time.
 

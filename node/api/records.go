@@ -106,7 +106,8 @@ var ErrFull = errors.New("node: there is no room")
 // ErrImported is returned for a file that was imported before.
 var ErrImported = errors.New("node: the file was imported before")
 
-// ErrChanged is returned for a file whose name was imported with other content.
+// ErrChanged is returned for a file whose name was imported with other content, or that begins
+// with all of one that was imported.
 var ErrChanged = errors.New("node: the file has changed since it was imported")
 
 // File is a file as a whole.

@@ -14,7 +14,7 @@ export function records({ status: s }) {
       s.set_aside > 0 && ['set aside', count(s.set_aside), 'of the first release; they serve nothing'],
       ['kept', keep(s.keep)])),
     s.records === 0 ? null : card('Cells that were not taken as they are', cells(s)),
-    card('More of them', h('p', {}, 'A file that was imported is not taken twice. New records begin a group with a privacy budget of its own.'),
+    card('More of them', h('p', {}, 'A file that was imported is not taken twice, nor one that begins with it. New records begin a group with a privacy budget of its own.'),
       h('ul', { class: 'plain' },
         h('li', {}, code('p2pnode data import FILE.csv'), ' takes a file'), h('li', {}, code('p2pnode data watch DIR'), ' takes each file that comes into a directory'),
         h('li', {}, code('p2pnode data list'), ' shows what is there'), h('li', {}, code('p2pnode data delete NUMBER'), ' deletes some'))),
