@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"slices"
@@ -127,6 +128,11 @@ func (b *Bearer) rate(id string) *rate.Limiter {
 	defer b.mu.Unlock()
 	if b.rates[id] == nil {
 		b.rates[id] = rate.NewLimiter(tokenRate, tokenBurst)
+		context.AfterFunc(b.tokens.Life(id), func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			delete(b.rates, id)
+		})
 	}
 	return b.rates[id]
 }

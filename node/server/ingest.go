@@ -113,7 +113,7 @@ var errLongLine = fmt.Errorf("is longer than %d bytes; is the end of a line miss
 // and acknowledges each once it is on disk. It may wait for a line for as long as the token
 // lives.
 func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner api.Recorder, log *slog.Logger) error {
-	sent, begun := http.NewResponseController(w), false
+	sent, answered := http.NewResponseController(w), false
 	if err := sent.EnableFullDuplex(); err != nil {
 		return err
 	}
@@ -145,14 +145,14 @@ func takeStream(w http.ResponseWriter, q *http.Request, in *streamInput, owner a
 		if err != nil && errors.Is(context.Cause(q.Context()), errRevoked) {
 			err = errRevoked
 		}
-		if err != nil && !begun {
+		if err != nil && !answered {
 			_ = sent.SetReadDeadline(time.Now().Add(restTimeout)) // the client is answered even if it sends more
 			return err
 		}
 		if err != nil {
 			breakStream(w, q, log, err)
 		}
-		begun = true
+		answered = true
 	}
 }
 

@@ -86,13 +86,13 @@ func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[
 // After an error it breaks the connection, as sendBackup does.
 func sendRecords(w http.ResponseWriter, q *http.Request, owner api.Recorder, content bool, log *slog.Logger) error {
 	out := bufio.NewWriter(w)
-	lines, begun := json.NewEncoder(out), false
+	lines := json.NewEncoder(out)
 	for record, err := range owner.Records(q.Context(), content) {
-		if err != nil && !begun {
-			return err
-		}
 		if err == nil {
-			begun, err = true, lines.Encode(record)
+			err = lines.Encode(record)
+		}
+		if err != nil && !begun(w) {
+			return err // what is in out is not sent
 		}
 		if err != nil {
 			breakOff(q, log, "list of records broke off", err)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -678,6 +679,28 @@ func TestDaemonIsGone(t *testing.T) {
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/status", nil)
 	require.NoError(t, err)
 	if h.ServeHTTP(w, r); w.status != http.StatusBadGateway {
+		t.Errorf("%d", w.status)
+	}
+}
+
+// halfAList is an owner whose list of records fails after its first one.
+type halfAList struct{ api.Owner }
+
+func (halfAList) Records(context.Context, bool) iter.Seq2[api.RecordInfo, error] {
+	return func(yield func(api.RecordInfo, error) bool) {
+		if yield(api.RecordInfo{Number: 1}, nil) {
+			yield(api.RecordInfo{}, errors.New("the disk is on fire"))
+		}
+	}
+}
+
+// A list of records that fails before any of it was sent is answered with what is wrong.
+func TestListOfRecordsThatFails(t *testing.T) {
+	h := server.New(server.Config{Owner: halfAList{}, Log: slog.New(slog.DiscardHandler)}).Handler(server.Socket{})
+	w := &recorder{header: http.Header{}}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/records", nil)
+	require.NoError(t, err)
+	if h.ServeHTTP(w, r); w.status != http.StatusInternalServerError {
 		t.Errorf("%d", w.status)
 	}
 }

@@ -184,7 +184,6 @@ func (s *Store) Revoke(id string) error {
 	err := s.replace(left)
 	if l, found := s.lives[id]; found && err == nil {
 		l.end()
-		delete(s.lives, id)
 	}
 	return err
 }
@@ -209,6 +208,11 @@ func (s *Store) Life(id string) context.Context {
 		s.lives = make(map[string]life)
 	}
 	s.lives[id] = life{ctx, end}
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.lives, id)
+	})
 	return ctx
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"p2pnode/internal/require"
@@ -119,4 +120,24 @@ func TestCodes(t *testing.T) {
 	if c.Take(first.Code, now) || len(c.list) != mostCodes {
 		t.Error("codes are not bounded")
 	}
+}
+
+// What is known of the life of a token goes with it.
+func TestLivesOfTokensEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open("")
+		require.NoError(t, err)
+		short, long := issue(t, s, "short", time.Hour), issue(t, s, "long", 0)
+		ends, stays := s.Life(short.ID), s.Life(long.ID)
+		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
+		if ends.Err() == nil || stays.Err() != nil || len(s.lives) != 1 {
+			t.Errorf("after an hour: %v, %v, and %d lives", ends.Err(), stays.Err(), len(s.lives))
+		}
+		require.NoError(t, s.Revoke(long.ID))
+		synctest.Wait()
+		if stays.Err() == nil || len(s.lives) > 0 {
+			t.Errorf("revoked: %v, and %d lives", stays.Err(), len(s.lives))
+		}
+	})
 }
