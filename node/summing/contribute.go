@@ -97,7 +97,7 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 	}
 	retry, rest := k.desk.config.Retry, k.desk.config.Rest
 	turn := int(k.desk.self[0]) // devices begin with different members
-	for while := retry; ; while = min(2*while, rest) {
+	for while := retry; ; turn++ {
 		if err := k.round(ctx, turn); err != nil {
 			return Outcome{}, err
 		}
@@ -111,11 +111,12 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 		pause, again := k.pause(while)
 		if wait(ctx, pause, p.changed) || again {
 			while = retry
+		} else {
+			while = min(2*while, rest)
 		}
 		if ctx.Err() != nil {
 			return Outcome{}, ctx.Err()
 		}
-		turn++
 	}
 }
 
@@ -189,8 +190,8 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 	if n.accept != nil {
 		k.complain(who, "acceptance", k.machine.Accepted(n.accept))
 	}
-	if k.due() {
-		_, err := k.desk.gossip.Call(ctx, who, encodeCall(callUpload, k.sum.ID, k.entry))
+	if k.due() && !k.self(who) { // a member here gets it from those who have it
+		_, err := k.desk.call(ctx, who, encodeCall(callUpload, k.sum.ID, k.entry))
 		k.complain(who, "upload", err)
 	}
 	if n.result.size > 0 && k.desk.resultOf(k.sum.ID) == nil {
@@ -221,9 +222,15 @@ func (k *contributor) look(opening []byte, who peer.ID) {
 	k.part.opened(k.machine.Opening())
 }
 
+// self reports whether a member of the committee is this node.
+func (k *contributor) self(who peer.ID) bool {
+	id, err := PeerOf(k.desk.self)
+	return err == nil && id == who
+}
+
 // ask asks another peer, or this node itself if this node is the member.
 func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
-	if id, err := PeerOf(k.desk.self); err == nil && id == who {
+	if k.self(who) {
 		reply, _ := k.part.tell(k.entry)
 		return decodeNews(reply)
 	}

@@ -283,7 +283,7 @@ func (p *part) hold(content []byte) reference {
 	return r
 }
 
-// forget stops serving the messages of members.
+// forget drops the messages of members, which nobody asks for once the sum is over.
 func (p *part) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -291,6 +291,7 @@ func (p *part) forget() {
 		delete(p.blobs, name)
 	}
 	p.oldest = nil
+	p.accepts = make(map[sums.Digest][]byte)
 }
 
 // decide serves the certified list. Only the first one counts.
@@ -382,9 +383,12 @@ func (d *Desk) fetchResult(ctx context.Context, p *part, r reference, who peer.I
 	return p.take(content)
 }
 
-// seekResult asks the committee for a result; it returns nil if nobody has it.
+// seekResult asks the committee for a result, until somebody has one; it returns nil if nobody has it.
 func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 	for i, who := range p.peers {
+		if p.bytes() != nil {
+			break
+		}
 		if p.sum.Committee.Members[i] == d.self {
 			continue
 		}
@@ -398,9 +402,7 @@ func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 			d.config.Logger.Debug("no result", "peer", who, "error", err)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.result
+	return p.bytes()
 }
 
 // started waits until the network is there.

@@ -60,6 +60,9 @@ func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*
 			return nil, fmt.Errorf("summing: sums.recipes[%d] of the task: %w", i, err)
 		}
 		p.recipes = append(p.recipes, made)
+		if _, err := p.Sum(i, 1, 1); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
