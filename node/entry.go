@@ -44,22 +44,16 @@ func replyFromWire(net string, r gossip.EdgeReply) peering.Reply {
 	}
 }
 
-// netOf names the part of the network in which the first public address lies, or the
-// relay through which it leads: a /16 of IPv4, a /32 of IPv6. Other addresses have no
-// name: those of this machine, of a local network, and of a network behind a router.
+// netOf names the widest network of [crowd] in which the first public address lies, or the
+// relay through which it leads. Other addresses have no name: those of this machine, of a
+// local network, and of a network behind a router.
 func netOf(addrs ...multiaddr.Multiaddr) string {
 	for _, a := range addrs {
 		ip := crowd.Of(a)
 		if !ip.IsGlobalUnicast() || ip.IsPrivate() || shared.Contains(ip) {
 			continue
 		}
-		bits := 16
-		if ip.Is6() {
-			bits = 32
-		}
-		if part, err := ip.WithZone("").Prefix(bits); err == nil {
-			return part.String()
-		}
+		return crowd.Widest(ip).String()
 	}
 	return ""
 }
