@@ -41,7 +41,8 @@ func gauge(name, help string, read func(*node.Stats) float64) metric {
 	return gauges(name, help, func(s *node.Stats, add sample) { add(read(s)) })
 }
 
-// counter makes a metric that goes up until the daemon is restarted.
+// counter makes a metric that goes up until it begins again at 0: when the daemon is
+// restarted and, where [node.Stats] says so, when the node takes part again after a pause.
 func counter(name, help string, read func(*node.Stats) float64) metric {
 	return counters(name, help, func(s *node.Stats, add sample) { add(read(s)) })
 }
