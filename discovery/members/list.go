@@ -23,7 +23,7 @@ import (
 const (
 	maxMembers = 1 << 14
 	maxName    = 64      // bytes of a member's name
-	MaxText    = 4 << 20 // bytes of a signed list: MaxMembers with the longest names
+	MaxText    = 4 << 20 // bytes of a signed list: maxMembers with the longest names
 	maxVersion = 1 << 53
 )
 
