@@ -227,11 +227,11 @@ func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 	return nil
 }
 
-// onNews learns that a sum has news, for example a result, and makes everybody who waits
-// for the sum look again. It does not pass on news whose author is not in the committee. Those
-// that follow others of the author sooner than a device asks by itself make nobody look before
-// that time, and of them only the first are passed on: one member that tells news without end
-// would make all devices ask the whole committee without end.
+// onNews learns that a sum has news, for example a result, and makes this device look
+// again. It does not pass on news whose author is not in the committee. Those that follow
+// others of the author sooner than a device asks by itself make it look only at that time,
+// and of them only the first are passed on: one member that tells news without end would
+// make all devices ask the whole committee without end.
 func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	if len(b) != digestSize {
 		return false
@@ -249,7 +249,7 @@ func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	case !again || !now.Before(next):
 		p.told[author] = now
 		p.wake()
-	case now.Before(last): // everybody will look anyway
+	case now.Before(last): // it will look anyway
 		return false
 	default:
 		p.told[author] = next
@@ -258,8 +258,8 @@ func (d *Desk) onNews(author peer.ID, b []byte) bool {
 	return true
 }
 
-// Refresh makes everybody who waits for a sum look again, because the network has
-// changed.
+// Refresh makes this device look again at each sum that it waits for, because the network
+// has changed.
 func (d *Desk) Refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -268,7 +268,8 @@ func (d *Desk) Refresh() {
 	}
 }
 
-// wake makes everybody who waits for the sum look again.
+// wake makes [Desk.Contribute] look again, now or as soon as it waits. Only one run of it
+// may wait for a sum: a second one would not wake.
 func (p *part) wake() {
 	select {
 	case p.changed <- struct{}{}:
