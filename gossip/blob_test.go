@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +33,29 @@ type memoryBlob struct {
 func (b memoryBlob) Close() error {
 	b.closed.Add(1)
 	return nil
+}
+
+// A file is a blob of its bytes, unless it has none, or too many.
+func TestOpenBlob(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for text, want := range map[string]bool{"": false, "1": true, "1234": true, "12345": false} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		b := OpenBlob(path, 4)
+		if (b != nil) != want {
+			t.Errorf("%q is a blob: %v", text, !want)
+		}
+		if b == nil {
+			continue
+		}
+		got := make([]byte, b.Size())
+		if _, err := b.ReadAt(got, 0); err != nil || string(got) != text {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+		require.NoError(t, b.Close())
+	}
+	if b := OpenBlob(path+"2", 4); b != nil {
+		t.Error("a file that is not there is a blob")
+	}
 }
 
 // shelf is a service that holds blobs and notes what it hears.

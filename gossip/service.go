@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
@@ -40,6 +41,29 @@ type Blob interface {
 	io.Closer
 	Size() int64
 }
+
+// OpenBlob opens a file as a blob. It returns nil if the file is not there, is empty, or has
+// more than most bytes.
+func OpenBlob(path string, most int64) Blob {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 || info.Size() > most {
+		_ = f.Close()
+		return nil
+	}
+	return fileBlob{f, info.Size()}
+}
+
+// fileBlob is a file with the size that it had when it was opened.
+type fileBlob struct {
+	*os.File
+	size int64
+}
+
+func (f fileBlob) Size() int64 { return f.size }
 
 const (
 	// MaxCall bounds a call, and its reply, in bytes: longer contents go as blobs.

@@ -36,23 +36,5 @@ func (h handout) open(name gossip.BlobName) gossip.Blob {
 	if !known {
 		return nil
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	info, err := file.Stat()
-	if err != nil || info.Size() == 0 || info.Size() > gossip.MaxFile {
-		_ = file.Close()
-		return nil
-	}
-	return handedOut{file, info.Size()}
+	return gossip.OpenBlob(path, gossip.MaxFile)
 }
-
-// handedOut is a file that is sent to a newcomer.
-type handedOut struct {
-	*os.File
-	size int64
-}
-
-// Size implements [gossip.Blob].
-func (f handedOut) Size() int64 { return f.size }

@@ -220,8 +220,8 @@ func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 		if m == nil {
 			continue
 		}
-		if f := m.dir.open(sums.Digest(name)); f != nil {
-			return f
+		if b := m.dir.open(sums.Digest(name)); b != nil {
+			return b
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"p2pnode/gossip"
 	"p2pnode/internal/durable"
 	"p2pnode/sums"
 )
@@ -243,27 +244,9 @@ func (d *directory) read(entry sums.Digest) ([]byte, error) {
 }
 
 // open opens an upload for a peer that fetches it; nil if there is none.
-func (d *directory) open(entry sums.Digest) *file {
-	f, err := os.Open(d.name(d.upload(entry)))
-	if err != nil {
-		return nil
-	}
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		_ = f.Close()
-		return nil
-	}
-	return &file{f, info.Size()}
+func (d *directory) open(entry sums.Digest) gossip.Blob {
+	return gossip.OpenBlob(d.name(d.upload(entry)), gossip.MaxBlob)
 }
-
-// file is an upload as a blob.
-type file struct {
-	*os.File
-	size int64
-}
-
-// Size returns the length of the upload in bytes, as it was when the file was opened.
-func (f *file) Size() int64 { return f.size }
 
 // erase removes everything that could open a contribution, and notes that the sum is
 // over. It writes the note first, so that no new keys are made after a crash.
