@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/ed25519"
 	"encoding/binary"
-	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -71,20 +70,11 @@ func openKnowledge(dir string, files *datadir.Files, shared *Shared, l *storage.
 	if err != nil {
 		return nil, err
 	}
-	key, err := signingKey(files)
+	key, err := datadir.SigningKey(files.Key)
 	if err != nil {
 		return nil, err
 	}
 	return newKnowledge(plan, shared, filepath.Join(dir, datadir.ResultsDir), sums.Identity(key.Public().(ed25519.PublicKey)), l)
-}
-
-// signingKey returns the identity of a directory in the form that private sums use.
-func signingKey(files *datadir.Files) (ed25519.PrivateKey, error) {
-	raw, err := files.Key.Raw()
-	if err != nil || len(raw) != ed25519.PrivateKeySize {
-		return nil, errors.New("node: private sums need an identity with an Ed25519 key: make a new directory")
-	}
-	return ed25519.PrivateKey(raw), nil
 }
 
 // newKnowledge reads the results that a node keeps under root.

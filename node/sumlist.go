@@ -147,7 +147,7 @@ func VerifySum(dir, file string) (api.SumFile, error) {
 	if len(files.Task.Sums.Recipes) == 0 {
 		return api.SumFile{}, noSums(&files)
 	}
-	key, err := signingKey(&files)
+	key, err := datadir.SigningKey(files.Key)
 	if err != nil {
 		return api.SumFile{}, err
 	}

@@ -30,7 +30,7 @@ func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, erro
 	if n.sums == nil {
 		return nil, nil
 	}
-	key, err := signingKey(&n.files)
+	key, err := datadir.SigningKey(n.files.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -48,6 +49,15 @@ func newKey() (crypto.PrivKey, error) {
 		return nil, fmt.Errorf("node: make an identity: %w", err)
 	}
 	return key, nil
+}
+
+// SigningKey returns an identity in the form that private sums and tickets use.
+func SigningKey(key crypto.PrivKey) (ed25519.PrivateKey, error) {
+	raw, err := key.Raw()
+	if err != nil || key.Type() != crypto.Ed25519 {
+		return nil, errors.New("node: private sums need an identity with an Ed25519 key: make a new directory")
+	}
+	return ed25519.PrivateKey(raw), nil
 }
 
 // ReadIdentity reads the key that [NewIdentity] made. It fails if other users can read

@@ -70,11 +70,11 @@ func NewMember(t *ticket.Ticket, expires time.Time) (peer.ID, error) {
 	if err != nil {
 		return "", err
 	}
-	raw, err := key.Raw()
+	signing, err := SigningKey(key)
 	if err != nil {
-		return "", fmt.Errorf("node: make an identity: %w", err)
+		return "", err
 	}
-	t.Seed, t.Expires = ed25519.PrivateKey(raw).Seed(), expires
+	t.Seed, t.Expires = signing.Seed(), expires
 	return peer.IDFromPrivateKey(key)
 }
 

@@ -2,7 +2,6 @@ package netedge
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -59,12 +58,12 @@ func (m *member) join(h host.Host, e *Entrance, key crypto.PrivKey, t *learner.T
 	if m.plan, err = datadir.Plan(t, catalogue); err != nil {
 		return err
 	}
-	raw, err := key.Raw()
-	if err != nil || key.Type() != crypto.Ed25519 {
-		return errors.New("node: a member of a committee needs an identity with an Ed25519 key")
+	signing, err := datadir.SigningKey(key)
+	if err != nil {
+		return err
 	}
 	m.desk = summing.NewDesk(m.plan.Config(summing.Config{
-		Identity: ed25519.PrivateKey(raw), Results: filepath.Join(c.Dir, datadir.ResultsDir), Logger: log,
+		Identity: signing, Results: filepath.Join(c.Dir, datadir.ResultsDir), Logger: log,
 	}))
 	network := datadir.NetworkName(t)
 	m.gossip, err = gossip.New(h, gossip.Config{
