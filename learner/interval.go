@@ -16,9 +16,6 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// ExcludesZero reports whether zero lies outside the interval.
-func (v Interval) ExcludesZero() bool { return v.Low > 0 || v.High < 0 }
-
 // Negative returns the interval of the same quantity with the other sign.
 func (v Interval) Negative() Interval {
 	return Interval{Mean: 0 - v.Mean, Low: 0 - v.High, High: 0 - v.Low} // not -0

@@ -47,8 +47,8 @@ func TestWord(t *testing.T) {
 		v    Interval
 		want string
 	}{{Interval{1, 0.5, 2}, Better}, {Interval{-1, -2, -0.5}, Worse}, {Interval{0.1, -1, 1}, CannotTell}, {Interval{0.1, 0, 1}, CannotTell}, {Interval{}, CannotTell}} {
-		if got := c.v.Word(); got != c.want || c.v.ExcludesZero() != (c.want != CannotTell) {
-			t.Errorf("%+v: %q, excludes zero %v; want %q", c.v, got, c.v.ExcludesZero(), c.want)
+		if got := c.v.Word(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.v, got, c.want)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func TestConsentIsExact(t *testing.T) {
 // their order of arrival.
 func TestRestartWithDeletedRecord(t *testing.T) {
 	n := testNode(t, lineTask(), lineRecords(rand.New(rand.NewPCG(1, 1)), 12), nil)
-	if err := n.store.DeleteRecord(2); err != nil {
+	if err := n.store.DeleteRecords(2); err != nil {
 		t.Fatal(err)
 	}
 	agent, err := n.newAgent()

@@ -74,7 +74,7 @@ type Node struct {
 	keptHour time.Time // the hour of the comparison that was kept last; belongs to the goroutine of comparing
 }
 
-// Open opens a data directory made by [datadir.Init]. Only one process can have it open.
+// Open opens a data directory made by [datadir.Make]. Only one process can have it open.
 // Settings replace values of its configuration. The caller must close the node.
 func Open(dir string, log *slog.Logger, over ...datadir.Setting) (*Node, error) {
 	return OpenSharing(dir, new(Shared), log, over...)

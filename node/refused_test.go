@@ -17,7 +17,11 @@ import (
 func storeAnything(t *testing.T, n *Node, records []learner.Record) {
 	t.Helper()
 	anything := storage.Intake{Admit: func(*learner.Record) error { return nil }, Size: n.files.Task.CohortSize}
-	if _, err := n.store.AppendRecords(records, anything, time.Now()); err != nil {
+	arrivals := make([]storage.Arrival, len(records))
+	for i, r := range records {
+		arrivals[i].Record = r
+	}
+	if _, err := n.store.Put(arrivals, anything, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	n.records.forget()

@@ -90,7 +90,7 @@ func TestScheduleTextIsCanonical(t *testing.T) {
 		if string(s.encode()) != string(data) {
 			t.Fatalf("%x was read as %+v", data, s)
 		}
-		for _, step := range s.Steps() {
+		for _, step := range s.steps {
 			if !step.Mechanism.sound() || step.Count < 1 {
 				t.Fatalf("%+v was accepted", step)
 			}

@@ -28,7 +28,7 @@ func FuzzSchedule(f *testing.F) {
 			if err != nil || !bytes.Equal(s.encode(), data) {
 				t.Fatalf("%q becomes %x, %v", text, s.encode(), err)
 			}
-			for _, step := range s.Steps() {
+			for _, step := range s.steps {
 				if !step.Mechanism.sound() || step.Count < 1 {
 					t.Fatalf("%+v is accepted", step)
 				}

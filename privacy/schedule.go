@@ -48,9 +48,6 @@ func (s Schedule) Releases() int {
 	return s.ends[len(s.ends)-1]
 }
 
-// Steps returns a copy of the steps.
-func (s Schedule) Steps() []Step { return slices.Clone(s.steps) }
-
 // at returns the mechanism of the release after k others, or that of the last step if
 // there are fewer releases; ok is false if there are no steps.
 func (s Schedule) at(k int) (m Mechanism, ok bool) {

@@ -11,9 +11,6 @@ import (
 	"p2pnode/learner"
 )
 
-// DeleteRecord deletes one record; see [Store.DeleteRecords].
-func (s *Store) DeleteRecord(q learner.Seq) error { return s.DeleteRecords(q) }
-
 // deleteBatch is how many records are deleted in one transaction.
 const deleteBatch = 8192
 

@@ -113,6 +113,19 @@ func task() *learner.Task {
 // full returns an intake that looks at the size only.
 func full(size int) Intake { return Intake{Admit: task().Admit, Size: size} }
 
+// AppendRecords puts records without IDs, and returns them as they are stored.
+func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) ([]learner.Record, error) {
+	arrivals := make([]Arrival, len(recs))
+	for i, r := range recs {
+		arrivals[i].Record = r
+	}
+	c, err := s.Put(arrivals, in, now)
+	return c.Stored, err
+}
+
+// DeleteRecord deletes one record.
+func (s *Store) DeleteRecord(q learner.Seq) error { return s.DeleteRecords(q) }
+
 // today is when the records of these tests arrive.
 var today = time.Unix(1_700_000_000, 0)
 

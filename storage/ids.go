@@ -44,9 +44,15 @@ type Changes struct {
 	Noted learner.Tally
 }
 
-// Put stores arrivals with their cells, all or none, as AppendRecords does. If a record
-// has the ID of an arrival already, Put compares the two, one arrival after the other. If
-// they are the same to the task, the record stays. If not, Put erases the record's
+// Put stores arrivals with their cells, all or none, for example when Admit refuses one.
+// Their numbers continue from the highest one ever given. A record joins the newest cohort.
+// A new cohort is opened when in says so, and when the ledger is open and the newest cohort
+// is retired or has contributed to a private sum: later records take part in a later epoch.
+// now is stored as the time of every record. A cohort whose first record has no time,
+// because an older version of this program stored it, counts as too old.
+//
+// If a record has the ID of an arrival already, Put compares the two, one arrival after the
+// other. If they are the same to the task, the record stays. If not, Put erases the record's
 // content as [Store.DeleteRecords] does and keeps its slot; the arrival gets a new slot,
 // and with it a budget of its own. An ID is erased with its record. After ErrPoisoned or
 // ErrClosed the changes may be on disk.

@@ -61,7 +61,7 @@ var errEnded = errors.New("storage: this import has ended: begin another one")
 const importBatch = 8192
 
 // Import begins an import, after the end of an import that is under way. The caller ends
-// it with Commit or Drop. It opens cohorts as [Store.AppendRecords] does.
+// it with Commit or Drop. It opens cohorts as [Store.Put] does.
 func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 	if in.Size < 1 {
 		return nil, fmt.Errorf("storage: import: the cohort size %d is not positive", in.Size)

@@ -27,22 +27,6 @@ type Intake struct {
 	Closed func(privacy.Cohort) bool
 }
 
-// AppendRecords stores all of recs with their cells, or none, for example when Admit
-// refuses one. It returns copies with Seq and Cohort set and without cells. Seq continues
-// from the highest number ever given. A record joins the newest cohort. A new cohort is
-// opened when in says so, and when the ledger is open and the newest cohort is retired or
-// has contributed to a private sum: later records take part in a later epoch. now is
-// stored as the time of every record. A cohort whose first record has no time, because an
-// older version of this program stored it, counts as too old.
-func (s *Store) AppendRecords(recs []learner.Record, in Intake, now time.Time) ([]learner.Record, error) {
-	arrivals := make([]Arrival, len(recs))
-	for i, r := range recs {
-		arrivals[i].Record = r
-	}
-	c, err := s.Put(arrivals, in, now)
-	return c.Stored, err
-}
-
 // putSlots stores slots that come after all others, and the cells of their records where
 // they are known.
 func putSlots(tx *bbolt.Tx, slots []slot) error {

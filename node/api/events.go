@@ -60,26 +60,25 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventGap       EventKind = "gap"       // earlier events are not kept; its ID is that of the last of them
-	EventStarted   EventKind = "started"   // the node takes part in the network
-	EventStopped   EventKind = "stopped"   // the node no longer takes part in the network
-	EventPaused    EventKind = "paused"    // the owner paused the node; Reason says why
-	EventResumed   EventKind = "resumed"   // the pause is over; Reason says what ended
-	EventMet       EventKind = "met"       // a peer became a neighbour
-	EventLeft      EventKind = "left"      // a peer is no longer a neighbour
-	EventRefused   EventKind = "refused"   // a peer was turned away
-	EventReleased  EventKind = "released"  // a release was paid for: Round, Share
-	EventUnpaid    EventKind = "unpaid"    // the budget refused a release
-	EventImported  EventKind = "imported"  // records were stored
-	EventDeleted   EventKind = "deleted"   // records were deleted
-	EventSum       EventKind = "sum"       // a private sum made progress: Sum
-	EventResult    EventKind = "result"    // the result of a private sum arrived: Sum
-	EventRejected  EventKind = "rejected"  // messages were rejected: Rejected
-	EventFitted    EventKind = "fitted"    // a fit of the personal model ended: Verdict, Records
-	EventBackup    EventKind = "backup"    // a copy of the database was made
-	EventErased    EventKind = "erased"    // the owner erases the directory
-	EventWarning   EventKind = "warning"   // something is wrong: Reason
-	EventRecovered EventKind = "recovered" // a problem is over
+	EventGap      EventKind = "gap"      // earlier events are not kept; its ID is that of the last of them
+	EventStarted  EventKind = "started"  // the node takes part in the network
+	EventStopped  EventKind = "stopped"  // the node no longer takes part in the network
+	EventPaused   EventKind = "paused"   // the owner paused the node; Reason says why
+	EventResumed  EventKind = "resumed"  // the pause is over; Reason says what ended
+	EventMet      EventKind = "met"      // a peer became a neighbour
+	EventLeft     EventKind = "left"     // a peer is no longer a neighbour
+	EventRefused  EventKind = "refused"  // a peer was turned away
+	EventReleased EventKind = "released" // a release was paid for: Round, Share
+	EventUnpaid   EventKind = "unpaid"   // the budget refused a release
+	EventImported EventKind = "imported" // records were stored
+	EventDeleted  EventKind = "deleted"  // records were deleted
+	EventSum      EventKind = "sum"      // a private sum made progress: Sum
+	EventResult   EventKind = "result"   // the result of a private sum arrived: Sum
+	EventRejected EventKind = "rejected" // messages were rejected: Rejected
+	EventFitted   EventKind = "fitted"   // a fit of the personal model ended: Verdict, Records
+	EventBackup   EventKind = "backup"   // a copy of the database was made
+	EventErased   EventKind = "erased"   // the owner erases the directory
+	EventWarning  EventKind = "warning"  // something is wrong: Reason
 )
 
 // SumEvent says which private sum made progress, and how far it is.

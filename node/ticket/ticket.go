@@ -85,9 +85,6 @@ var (
 // Secret reports whether somebody who has the ticket can do what others cannot.
 func (t *Ticket) Secret() bool { return t.Key != nil || t.Seed != nil }
 
-// IsSecret reports, from its beginning, whether a text is a ticket with a secret.
-func IsSecret(text string) bool { return strings.HasPrefix(normal(text), SecretPrefix) }
-
 // check returns an error for a ticket that no program writes.
 func (t *Ticket) check() error {
 	wrong := func(format string, args ...any) error {

@@ -5,7 +5,7 @@ import { bytes, clock, count, finding, plural, share, short } from './words.js';
 const words = {
   gap: 'earlier', started: 'started', stopped: 'stopped', paused: 'paused', resumed: 'resumed', met: 'new neighbour', left: 'neighbour left', refused: 'refused',
   released: 'model sent', unpaid: 'budget used', imported: 'records', deleted: 'deleted', sum: 'private sum', result: 'private sum', rejected: 'rejected', fitted: 'measured',
-  backup: 'backup', erased: 'erased', warning: 'warning', recovered: 'recovered',
+  backup: 'backup', erased: 'erased', warning: 'warning',
 };
 
 const findings = { better: 'it helps', worse: 'it does not help', 'cannot tell': 'cannot tell whether it helps' };

@@ -108,7 +108,7 @@ function turn(next) {
 
 function changed(what, event) {
   if (what === 'event') {
-    if (['paused', 'resumed', 'imported', 'result', 'warning', 'recovered'].includes(event.kind)) say(event.text);
+    if (['paused', 'resumed', 'imported', 'result', 'warning'].includes(event.kind)) say(event.text);
   } else if (what === 'data') draw();
   else turn(what);
 }
