@@ -8,81 +8,16 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
 )
-
-// imports is the table of ARCHITECTURE.md: what each package may import of
-// ours, directly. Imports go one way, so that the mathematics can be read,
-// tested and simulated without the network.
-var imports = map[string][]string{
-	"p2pnode/privacy/accountant":      {},
-	"p2pnode/privacy":                 {"internal/vector", "privacy/accountant"},
-	"p2pnode/learner":                 {"internal/vector", "learner/population", "privacy"},
-	"p2pnode/learner/population":      {},
-	"p2pnode/learner/graph":           {"learner"},
-	"p2pnode/csvfile":                 {}, // below node and testnet, which both read people's files
-	"p2pnode/draft":                   {"csvfile", "learner"},
-	"p2pnode/rowfile":                 {"csvfile"},
-	"p2pnode/docs":                    {},
-	"p2pnode/peering":                 {"learner", "learner/graph"},
-	"p2pnode/sums":                    {"privacy"},
-	"p2pnode/internal/crowd":          {},
-	"p2pnode/internal/durable":        {},
-	"p2pnode/internal/flags":          {},
-	"p2pnode/internal/program":        {},
-	"p2pnode/internal/ring":           {},
-	"p2pnode/internal/turn":           {},
-	"p2pnode/internal/vector":         {},
-	"p2pnode/storage":                 {"internal/durable", "internal/program", "learner", "privacy"},
-	"p2pnode/gossip":                  {"gossip/internal/wire", "gossip/reputation", "internal/crowd", "internal/turn", "learner"},
-	"p2pnode/gossip/reputation":       {"internal/crowd"},
-	"p2pnode/gossip/internal/wire":    {},
-	"p2pnode/discovery":               {"internal/crowd", "internal/turn"},
-	"p2pnode/discovery/members":       {"internal/durable"},
-	"p2pnode/discovery/reach":         {},
-	"p2pnode/node/api":                {"discovery/reach", "learner", "privacy", "storage"},
-	"p2pnode/node/datadir":            {"csvfile", "discovery/members", "discovery/reach", "gossip", "internal/durable", "learner", "node/api", "node/summing", "node/ticket", "privacy", "storage"},
-	"p2pnode/node/netedge":            {"discovery", "discovery/reach", "gossip", "internal/crowd", "internal/turn", "learner", "node/api", "node/datadir", "node/summing", "storage"},
-	"p2pnode/node/summing":            {"discovery", "gossip", "internal/crowd", "internal/durable", "learner", "node/api", "privacy", "storage", "sums"},
-	"p2pnode/node/diary":              {"internal/ring", "node/api"},
-	"p2pnode/node/logs":               {"internal/ring", "node/api"},
-	"p2pnode/node/dashboard":          {},
-	"p2pnode/node/statement":          {"node/api", "node/datadir", "privacy"},
-	"p2pnode/node/ticket":             {},
-	"p2pnode/node/tokens":             {"internal/durable", "node/api"},
-	"p2pnode/node/server":             {"docs", "node/api", "node/tokens", "rowfile"},
-	"p2pnode/node/client":             {"node/api"},
-	"p2pnode/node/local":              {"node", "node/api", "node/client", "node/datadir", "node/server", "node/tokens", "storage"},
-	"p2pnode/node":                    {"csvfile", "discovery", "discovery/members", "discovery/reach", "gossip", "gossip/reputation", "internal/crowd", "internal/durable", "internal/program", "internal/turn", "learner", "learner/graph", "learner/population", "node/api", "node/datadir", "node/diary", "node/logs", "node/netedge", "node/statement", "node/summing", "peering", "privacy", "rowfile", "storage", "sums"},
-	"p2pnode/node/metrics":            {"discovery/reach", "gossip", "internal/program", "node", "node/api", "storage"},
-	"p2pnode/mobile":                  {"discovery/members", "learner", "node", "node/api", "node/datadir", "node/netedge", "node/ticket", "storage"},
-	"p2pnode/testnet/sim":             {"learner", "learner/graph", "peering", "privacy", "sums"},
-	"p2pnode/internal/require":        {},                                                      // for tests only: it is in nobody's list
-	"p2pnode/internal/manual":         {"internal/require"},                                    // the same
-	"p2pnode/internal/committee":      {"internal/require", "learner", "node", "node/datadir"}, // the same
-	"p2pnode/testnet/lab":             {},
-	"p2pnode/testnet/audit":           {"learner", "node/summing", "privacy", "storage", "sums", "testnet/sim"},
-	"p2pnode/testnet/attack":          {"gossip", "learner", "learner/graph", "node/api", "node/client", "node/datadir", "node/local", "peering", "privacy", "testnet", "testnet/lab", "testnet/sim"},
-	"p2pnode/testnet/cases":           {"privacy", "privacy/accountant"},
-	"p2pnode/testnet/page":            {},
-	"p2pnode/testnet":                 {"csvfile", "learner", "learner/graph", "node", "node/api", "node/client", "node/datadir", "node/local", "privacy", "privacy/accountant", "sums", "testnet/lab", "testnet/page", "testnet/sim"},
-	"p2pnode/testnet/paper":           {"testnet/page"},
-	"p2pnode/testnet/paper/nodes":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper"},
-	"p2pnode/testnet/paper/movielens": {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/testnet/paper/linear":    {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/testnet/paper/crowd":     {"learner", "privacy", "testnet", "testnet/page", "testnet/paper", "testnet/sim"},
-	"p2pnode/testnet/paper/tabular":   {"learner", "node/datadir", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/testnet/paper/schemes":   {"learner", "privacy", "privacy/accountant", "testnet", "testnet/page", "testnet/paper", "testnet/paper/nodes", "testnet/sim"},
-	"p2pnode/cmd/p2pnode":             {"csvfile", "discovery/members", "discovery/reach", "draft", "internal/flags", "internal/program", "node", "node/api", "node/dashboard", "node/datadir", "node/local", "node/logs", "node/metrics", "node/netedge", "node/server", "node/statement", "node/ticket", "node/tokens", "rowfile"},
-	"p2pnode/cmd/testnet": {"internal/flags", "learner", "node/api", "node/datadir", "privacy", "testnet", "testnet/attack", "testnet/audit", "testnet/cases",
-		"testnet/page", "testnet/paper", "testnet/paper/crowd", "testnet/paper/linear", "testnet/paper/movielens", "testnet/paper/schemes", "testnet/paper/tabular"},
-
-	"p2pnode/mobile/internal/bindings": {}, // for tests only: it is in nobody's list
-}
 
 // banned lists what a package must not depend on, directly or not, with the
 // reason.
@@ -148,23 +83,64 @@ func list(t *testing.T) []goPackage {
 	}
 }
 
+// row is a row of the table of packages: a package, what it is, and what it imports.
+var row = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .* \\| (.*) \\|$")
+
+// table reads the table of packages of ARCHITECTURE.md: the packages in its order, and
+// which of ours each of them imports.
+func table(t *testing.T) (order []string, imports map[string][]string) {
+	t.Helper()
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	require.NoError(t, err)
+	_, rows, _ := strings.Cut(string(text), "\n| package |")
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	imports = make(map[string][]string)
+	for _, m := range row.FindAllStringSubmatch(rows, -1) {
+		order = append(order, m[1])
+		for _, name := range span.FindAllString(m[2], -1) {
+			folder, group, _ := strings.Cut(strings.Trim(name, "`"), "{") // of a/{b,c}
+			for part := range strings.SplitSeq(strings.TrimSuffix(group, "}"), ",") {
+				imports[m[1]] = append(imports[m[1]], folder+part)
+			}
+		}
+		slices.Sort(imports[m[1]])
+	}
+	return order, imports
+}
+
+// Imports go one way, so that the mathematics can be read, tested and simulated without
+// the network.
 func TestImportsGoOneWay(t *testing.T) {
+	order, imports := table(t)
+	found := 0
 	for _, p := range list(t) {
-		allowed, known := imports[p.ImportPath]
-		if !known {
+		name := strings.TrimPrefix(p.ImportPath, "p2pnode/")
+		at := slices.Index(order, name)
+		if at < 0 {
 			if len(p.GoFiles) > 0 {
-				t.Errorf("%s is not in the table of packages: say what it may import", p.ImportPath)
+				t.Errorf("%s is not in the table of packages: say what it is and what it imports", name)
 			}
 			continue
 		}
+		found++
+		var ours []string
 		for _, path := range p.Imports {
-			if short, ours := strings.CutPrefix(path, "p2pnode/"); ours && !slices.Contains(allowed, short) {
-				t.Errorf("%s imports %s; it may import %v", p.ImportPath, path, allowed)
+			if short, is := strings.CutPrefix(path, "p2pnode/"); is {
+				ours = append(ours, short)
+				if slices.Index(order, short) > at {
+					t.Errorf("%s imports %s, which stands below it in the table of packages", name, short)
+				}
 			}
 			if slices.Contains(pure, p.ImportPath) && slices.Contains(impure, path) {
 				t.Errorf("%s imports %s, but it is a package of values in, values out", p.ImportPath, path)
 			}
 		}
+		if slices.Sort(ours); !slices.Equal(ours, imports[name]) {
+			t.Errorf("%s imports %v of ours; the table of packages says %v", name, ours, imports[name])
+		}
+	}
+	if found != len(order) {
+		t.Errorf("%d rows of the table of packages, and %d of their packages: a package is gone, or there twice", len(order), found)
 	}
 }
 
