@@ -119,8 +119,9 @@ func committeeKeysCommand(o *options) *cobra.Command {
 		Short: "What a member keeps to itself: its identity, and for which sums it has keys",
 		Long: `What a member of the committee keeps to itself: the peer ID that a task names it
 by, and for which sums it has keys. It prints no key. A member makes keys for each
-sum and erases them when the sum is over, or at the latest one epoch, or an hour,
-after it closed. Works beside a running daemon, and on the directory of a relay.
+sum and erases them when the sum is over. If it is not added up, it erases them an
+hour after it closed, or as long after that as it took contributions if that is
+longer. Works beside a running daemon, and on the directory of a relay.
 
 Keys of more members than may work together read what devices add to a sum. They
 are in the directory "committee" and in no backup: never copy that directory, and
