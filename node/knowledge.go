@@ -22,14 +22,11 @@ import (
 	"p2pnode/sums"
 )
 
-// walk is how far a node has come through the sums of one recipe: epoch by epoch, and
-// round by round in each.
+// walk is how far a node has come through the sums of one recipe, and what they say.
 type walk struct {
+	*summing.Course
 	recipe  int
-	epoch   uint64 // of the next sum; after the last epoch there is none
-	round   uint64
 	through learner.Walk // the sums of this epoch
-	pace    summing.Pace
 	opened  []opened
 	results []api.Sum // of every round that has ended
 }
@@ -88,7 +85,7 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 	}
 	k.paid = p.Affordable(k.prices)
 	for i := range p.Recipes() {
-		w := &walk{recipe: i, epoch: 1, round: 1, through: p.Recipe(i).Walk(), pace: p.Pace(i)}
+		w := &walk{Course: p.Course(i), recipe: i, through: p.Recipe(i).Walk()}
 		k.walks = append(k.walks, w)
 		for {
 			s, err := k.next(w)
@@ -114,21 +111,21 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 func (k *knowledge) next(w *walk) (*sums.Sum, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.nextLocked(w)
+	return w.Next()
 }
 
 // over reports whether all results are here.
 func (k *knowledge) over() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return !slices.ContainsFunc(k.walks, func(w *walk) bool { return w.epoch <= uint64(k.plan.Epochs()) })
+	return !slices.ContainsFunc(k.walks, func(w *walk) bool { return w.Epoch <= uint64(k.plan.Epochs()) })
 }
 
 // goesOn reports whether a sum of an epoch is still to come.
 func (k *knowledge) goesOn(epoch uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.ContainsFunc(k.walks, func(w *walk) bool { return w.epoch <= epoch })
+	return slices.ContainsFunc(k.walks, func(w *walk) bool { return w.Epoch <= epoch })
 }
 
 // begins reports whether an epoch begins, or can still be joined, whose sums this node can pay for.
@@ -137,22 +134,15 @@ func (k *knowledge) begins() bool {
 	defer k.mu.Unlock()
 	last := uint64(k.plan.Epochs())
 	return slices.ContainsFunc(k.walks, func(w *walk) bool {
-		return (w.epoch < last || w.epoch == last && w.round == 1) && slices.Contains(k.paid, w.recipe)
+		return (w.Epoch < last || w.Epoch == last && w.Round == 1) && slices.Contains(k.paid, w.recipe)
 	})
-}
-
-func (k *knowledge) nextLocked(w *walk) (*sums.Sum, error) {
-	if w.epoch > uint64(k.plan.Epochs()) {
-		return nil, nil
-	}
-	return k.plan.Sum(w.recipe, w.epoch, w.round)
 }
 
 // opens returns the time before which the next sum does not begin.
 func (k *knowledge) opens(w *walk) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return w.pace.Opens(w.round)
+	return w.Opens()
 }
 
 // at returns the public values at which the vectors of the next sum are computed.
@@ -167,9 +157,9 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	recipe := k.plan.Recipe(w.recipe)
-	if o.Result == nil { // the sum is dead, and with it the other rounds of its epoch
+	if w.Ended(o.Result); o.Result == nil {
 		w.results = append(w.results, k.plan.DescribeDead(s, w.recipe))
-		w.epoch, w.round, w.through = w.epoch+1, 1, recipe.Walk()
+		w.through = recipe.Walk()
 		return nil
 	}
 	told := opened{sum: storage.SumID(s.ID), epoch: s.Epoch, sd: s.Noise(), records: int(o.Result.Result.Records), listed: o.Listed}
@@ -184,18 +174,15 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 		result.Part = api.PartListed
 	}
 	w.results = append(w.results, result)
-	w.pace.Closed(o.Result)
-	w.round++
 	if err := w.through.Take(told.values, told.sd, told.records); err != nil {
 		return err
 	}
 	told.values, told.noise = w.through.Model(), w.through.Noise()
-	if rounds := recipe.Rounds(); w.round > uint64(rounds) {
-		for _, r := range w.results[len(w.results)-rounds:] {
+	if w.Round == 1 { // the epoch is over
+		for _, r := range w.results[len(w.results)-recipe.Rounds():] {
 			told.records = min(told.records, int(r.Records))
 		}
-		w.opened = append(w.opened, told)
-		w.epoch, w.round, w.through = w.epoch+1, 1, recipe.Walk()
+		w.opened, w.through = append(w.opened, told), recipe.Walk()
 	}
 	return nil
 }

@@ -66,12 +66,12 @@ func (n *Node) describeSums(lastOnly bool) (*api.Sums, error) {
 				add(s)
 			}
 		}
-		next, err := k.nextLocked(w)
+		next, err := w.Next()
 		if err != nil {
 			return nil, err
 		}
 		if next != nil {
-			add(k.plan.Describe(desk, next, i, w.pace.Opens(w.round)))
+			add(k.plan.Describe(desk, next, i, w.Opens()))
 		}
 	}
 	return out, nil

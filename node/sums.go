@@ -107,7 +107,7 @@ func sumEvent(w *walk, s *sums.Sum, state api.SumState) *api.SumEvent {
 // serveKept serves the results of earlier sums that this node keeps. A member that was
 // stopped before it erased its keys for a sum continues with that sum.
 func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
-	for epoch := uint64(1); epoch <= w.epoch && epoch <= uint64(n.sums.plan.Epochs()); epoch++ {
+	for epoch := uint64(1); epoch <= w.Epoch && epoch <= uint64(n.sums.plan.Epochs()); epoch++ {
 		for round := range uint64(n.sums.plan.Recipe(w.recipe).Rounds()) {
 			s, err := n.sums.plan.Sum(w.recipe, epoch, round+1)
 			if err != nil {

@@ -431,7 +431,7 @@ func (p *populace) round(i int) uint64 {
 	k := p.nodes[i].sums
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.walks[0].round
+	return k.walks[0].Round
 }
 
 // A node adds to no sum unless its budget pays for all rounds of that recipe beside those of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,20 +30,24 @@ func (d *Desk) Attend(ctx context.Context, p *Plan, root string) error {
 
 // attend takes part in the sums of one recipe.
 func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) error {
-	pace, dead := p.Pace(recipe), uint64(0) // dead is the last epoch that ended without a result
+	course := p.Course(recipe)
 	var members sync.WaitGroup
 	defer members.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for s := range p.sums(recipe) {
-		if s.Epoch == dead {
-			continue
+	for {
+		s, err := course.Next()
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			break
 		}
 		kept, err := d.Serve(s, nil)
 		if err != nil {
 			return err
 		}
-		opens := pace.Opens(s.Round)
+		opens := course.Opens()
 		if !kept || Holds(root, s.ID) {
 			members.Go(func() { d.Serving(ctx, s, p.Membership(root, opens)) })
 		}
@@ -51,11 +56,7 @@ func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) err
 				return err
 			}
 		}
-		if r := d.resultOf(s.ID); r != nil {
-			pace.Closed(r)
-		} else {
-			dead = s.Epoch
-		}
+		course.Ended(d.resultOf(s.ID))
 	}
 	<-ctx.Done() // go on serving the last sums
 	return nil
@@ -80,26 +81,24 @@ func (p *Plan) Attended(d *Desk) []api.Sum {
 	for i := range p.recipes {
 		var newest *sums.Sum
 		var result *sums.Published
-		pace, dead := p.Pace(i), uint64(0)
-		for s := range p.sums(i) {
-			if s.Epoch == dead {
-				continue
-			}
-			if d.known(s.ID) == nil {
+		var opens time.Time
+		course := p.Course(i)
+		for {
+			s, err := course.Next()
+			if err != nil || s == nil || d.known(s.ID) == nil {
 				break
 			}
-			if result != nil {
-				pace.Closed(result)
+			newest, result, opens = s, d.resultOf(s.ID), course.Opens()
+			if result == nil && !d.State(s.ID).Dead {
+				break
 			}
-			if newest, result = s, d.resultOf(s.ID); d.State(s.ID).Dead {
-				dead = s.Epoch
-			}
+			course.Ended(result)
 		}
 		switch {
 		case result != nil:
 			list = append(list, p.DescribeResult(newest, i, result, nil, filepath.Join(d.config.Results, ResultFile(newest.ID))))
 		case newest != nil:
-			list = append(list, p.Describe(d, newest, i, pace.Opens(newest.Round)))
+			list = append(list, p.Describe(d, newest, i, opens))
 		}
 	}
 	return list

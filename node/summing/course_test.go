@@ -15,20 +15,20 @@ import (
 // and never between the rounds of an epoch.
 func TestPace(t *testing.T) {
 	const day = 24 * 60 * 60
-	var p Pace
-	if !p.Opens(1).IsZero() {
+	var p pace
+	if !p.opens(1).IsZero() {
 		t.Error("the first epoch waits")
 	}
 	opens := int64(0)
 	for _, want := range []int64{3, 9, 21, 45, 93, 93 + 93, 93 + 2*93, 93 + 3*93} {
 		for round := range uint64(2) {
-			opened := p.Opens(round + 1)
+			opened := p.opens(round + 1)
 			if round > 0 && !opened.IsZero() {
 				t.Errorf("round %d waits until %v", round+1, opened)
 			}
-			p.Closed(&sums.Published{Opening: &sums.Opening{Closes: opens + int64(round+1)*day}})
+			p.closed(&sums.Published{Opening: &sums.Opening{Closes: opens + int64(round+1)*day}})
 		}
-		at := p.Opens(1).Unix()
+		at := p.opens(1).Unix()
 		if at != want*day {
 			t.Errorf("after the epoch that opened on day %d the next one opens on day %d, not %d", opens/day, at/day, want)
 		}
@@ -41,16 +41,16 @@ func TestPace(t *testing.T) {
 func TestRecipesKeepStep(t *testing.T) {
 	const day = 24 * 60 * 60
 	opens := func(rounds, most int, adding int64) (list []int64) {
-		p := Pace{lag: time.Duration(most-rounds) * day * time.Second}
+		p := pace{lag: time.Duration(most-rounds) * day * time.Second}
 		at := int64(0)
 		for range 30 {
 			list = append(list, at)
 			for range rounds {
 				at += day
-				p.Closed(&sums.Published{Opening: &sums.Opening{Closes: at}})
+				p.closed(&sums.Published{Opening: &sums.Opening{Closes: at}})
 				at += adding
 			}
-			at = max(at, p.Opens(1).Unix())
+			at = max(at, p.opens(1).Unix())
 		}
 		return list
 	}
