@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"p2pnode/internal/durable"
 )
 
 // The anchor file holds the head of the ledger's chain outside the database. It has two
@@ -31,7 +33,7 @@ type anchor struct {
 // writeAnchor returns after the slot is on disk. The directory entry of a new
 // file needs [durable.SyncDir] too.
 func writeAnchor(path string, slot int, head link) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

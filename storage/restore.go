@@ -230,7 +230,7 @@ func sameFile(a, b string) (bool, error) {
 // writeFile makes a new file with the content that write writes. The file is on disk when
 // it returns.
 func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

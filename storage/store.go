@@ -15,6 +15,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"p2pnode/internal/durable"
 )
 
 // The errors that callers tell apart.
@@ -168,7 +170,7 @@ func (s *Store) current() error {
 // openFile opens bbolt's file and keeps it for checkPages: on some systems closing a
 // second file would release the lock.
 func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, err error) {
-	if s.file, err = os.OpenFile(name, flag, mode); err != nil {
+	if s.file, err = durable.OpenFile(name, flag, mode); err != nil {
 		return nil, err
 	}
 	if err := exclude(s.file, flag); err != nil {
@@ -183,7 +185,9 @@ func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, e
 func (s *Store) openError(err error) error {
 	var refused syscall.Errno
 	switch {
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("storage: the directory and the files in it must belong to the user who runs the node, which they do not after a command with sudo: give them back with chown, or copy all of them to a place that is writable: %w", err)
+	case errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("storage: the directory and the files in it must be writable; change that, or copy all of them to a place that is: %w", err)
 	case DiskFull(err):
 		return fmt.Errorf("storage: the disk is full: free space, then start again: %w", err)

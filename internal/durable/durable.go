@@ -1,10 +1,12 @@
 // Package durable replaces files so that a crash, or a power cut, leaves the old one or
-// the new one, and clears what a file held.
+// the new one, and clears what a file held. What root makes in a directory of another user
+// belongs to that user, who could not go on with it otherwise.
 package durable
 
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -17,6 +19,7 @@ func Replace(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	give(f)
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
@@ -25,6 +28,39 @@ func Replace(path string, data []byte) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// OpenFile is [os.OpenFile], and a file that it makes belongs to the directory's owner.
+func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
+	if flag&os.O_CREATE == 0 {
+		return os.OpenFile(path, flag, mode)
+	}
+	// Only what is certainly new is given away: another user may put a link to a file of
+	// root's here.
+	f, err := os.OpenFile(path, flag|os.O_EXCL, mode)
+	if err == nil {
+		give(f)
+	}
+	if flag&os.O_EXCL == 0 && errors.Is(err, fs.ErrExist) {
+		return os.OpenFile(path, flag, mode)
+	}
+	return f, err
+}
+
+// MkdirAll makes a directory that only its owner can read, and those above it, unless they
+// are there. Each belongs to the owner of the one that it is in.
+func MkdirAll(path string) error {
+	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return os.MkdirAll(path, 0o700)
+	}
+	if err := MkdirAll(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return os.MkdirAll(path, 0o700) // another process made it, or it cannot be made
+	}
+	giveDir(path)
+	return nil
 }
 
 // SyncDir returns when the names in a directory are on disk.

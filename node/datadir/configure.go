@@ -10,6 +10,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 
+	"p2pnode/internal/durable"
 	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/storage"
@@ -34,7 +35,7 @@ func Configure(dir string, n New) (err error) {
 	if n.Catalogue, err = n.catalogueOf(dir); err != nil {
 		return api.WrongRequest(err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("node: make the data directory: %w", err)
 	}
 	release, err := hold(dir) // two calls at once would make two identities

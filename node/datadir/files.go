@@ -40,7 +40,7 @@ type dirFile struct {
 // leaves nothing behind that was not there before.
 func makeDir(dir string, files []dirFile) (err error) {
 	_, missing := os.Stat(dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return unusable(dir, err)
 	}
 	var made []string // in the order in which they were made
@@ -84,7 +84,7 @@ func noOrphan(dir string) error {
 // create writes a new file. It does not replace one that exists, because it may be a file
 // that the user keeps under that name.
 func create(path string, data []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

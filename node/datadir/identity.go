@@ -12,6 +12,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/durable"
 )
 
 // NewIdentity makes an identity in a new file that only its owner can read, for [Make],
@@ -72,7 +74,7 @@ func readKey(path string) (crypto.PrivKey, error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("node: only the user who owns the directory can use it: %w", err)
+		return nil, unread("identity", fmt.Errorf("only the user who owns the directory can use it: %w", err), "")
 	case err != nil:
 		return nil, fmt.Errorf("node: read the identity: %w", err)
 	}
@@ -99,7 +101,7 @@ func RelayKey(dir string) (key crypto.PrivKey, err error) {
 	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
 		return nil, fmt.Errorf("node: %s holds a node; choose another directory for the relay, because one identity must not run twice", dir)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("node: make the relay's directory: %w", err)
 	}
 	if _, err := NewIdentity(path); err != nil {

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,7 @@ func TestIdentityOfAnotherUser(t *testing.T) {
 		_, err := ReadIdentity(path)
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "only the user who owns the directory can use it") {
+	if err == nil || !strings.Contains(err.Error(), "only the user who owns the directory can use it") || !strings.Contains(err.Error(), "give it back with chown") {
 		t.Errorf("another user is told %v", err)
 	}
 }
@@ -68,4 +69,30 @@ func asNobody(f func() error) error {
 		told <- err
 	}()
 	return <-told
+}
+
+// Root who makes a node in a directory of another user, or uses one there, leaves nothing that
+// the user cannot use.
+func TestRootInTheDirectoryOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files for another user")
+	}
+	home := t.TempDir()
+	const user = 4321
+	require.NoError(t, os.Chown(home, user, user))
+	dir := filepath.Join(home, "node")
+	require.NoError(t, Init(dir, lineTask(), DefaultConfig(lineTask())))
+	s := openStore(t, dir)
+	require.NoError(t, s.Compact(), s.Close())
+	upnp, err := ParseSetting("upnp=true", "the test")
+	require.NoError(t, err)
+	_, err = SetKeys(dir, []Setting{upnp})
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(home, func(path string, _ os.DirEntry, err error) error {
+		info, statErr := os.Stat(path)
+		if owner := info.Sys().(*syscall.Stat_t).Uid; owner != user {
+			t.Errorf("%s belongs to %d", path, owner)
+		}
+		return errors.Join(err, statErr)
+	}))
 }

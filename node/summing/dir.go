@@ -63,7 +63,7 @@ func directoryOf(root string, sum sums.Digest) string {
 // openDirectory makes or finds the directory of a sum.
 func openDirectory(root string, sum sums.Digest) (*directory, error) {
 	d := &directory{path: directoryOf(root, sum)}
-	return d, os.MkdirAll(filepath.Join(d.path, uploadsName), 0o700)
+	return d, durable.MkdirAll(filepath.Join(d.path, uploadsName))
 }
 
 func (d *directory) name(file string) string { return filepath.Join(d.path, file) }
@@ -146,7 +146,7 @@ func unframe(b []byte) ([]byte, error) {
 // how many bytes that was. Damage before it is an error: it is unknown what the member has
 // said, so it must be silent.
 func (d *directory) replay(visit func(sums.Input) error) (cut int, err error) {
-	f, err := os.OpenFile(d.name(journalName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.OpenFile(d.name(journalName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 0, err
 	}

@@ -31,7 +31,7 @@ func deadFile(sum sums.Digest) string { return hex.EncodeToString(sum[:16]) + de
 // keepResult stores a result and its list under root. It writes the result last: if the
 // result is there, both are.
 func keepResult(root string, s *sums.Sum, result, decision []byte) error {
-	err := os.MkdirAll(root, 0o700)
+	err := durable.MkdirAll(root)
 	if err == nil {
 		err = durable.Replace(filepath.Join(root, listFile(s.ID)), decision)
 	}
@@ -83,7 +83,7 @@ func kept(root string, s *sums.Sum, self sums.Identity, l *storage.Ledger) (o *O
 
 // bury notes durably that a sum is dead.
 func (d *Desk) bury(s *sums.Sum, l *storage.Ledger) error {
-	err := os.MkdirAll(d.config.Results, 0o700)
+	err := durable.MkdirAll(d.config.Results)
 	if err == nil {
 		err = durable.Replace(filepath.Join(d.config.Results, deadFile(s.ID)), nil)
 	}

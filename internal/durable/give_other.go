@@ -1,0 +1,8 @@
+//go:build !unix
+
+package durable
+
+import "os"
+
+func give(*os.File)  {}
+func giveDir(string) {}
