@@ -13,9 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	manet "github.com/multiformats/go-multiaddr/net"
 
@@ -100,6 +102,9 @@ func (n *Node) checkCommittee(ctx context.Context, s *session) []api.MemberCheck
 				s.discovery.Find(ctx, m)
 				err = s.connects(ctx, peer.AddrInfo{ID: m})
 			}
+			if err == nil {
+				err = s.strange(ctx, m, n)
+			}
 			if out[i].Reached = err == nil; err != nil {
 				out[i].Why = discovery.Reason(err)
 			}
@@ -117,12 +122,16 @@ func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
 	}
 	why := make(map[string][]string)
 	for _, m := range d.Committee {
-		if !m.Reached {
+		if !m.Reached && m.Why != errStrange.Error() { // see judge
 			why[m.Why] = append(why[m.Why], m.Peer)
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s): ask its owner to run it; a private sum opens only when all members are there", strings.Join(why[reason], ", "), reason))
+		ask := ": ask its owner to run it"
+		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) { // it may run, and what to do is said
+			ask = ""
+		}
+		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s; a private sum opens only when all members are there", strings.Join(why[reason], ", "), reason, ask))
 	}
 	if !n.sums.member {
 		return problems
@@ -159,6 +168,21 @@ func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context
 
 // errStrange says why a peer that answers is of no use.
 var errStrange = errors.New("it takes no part in this task: it has another " + datadir.TaskFile + ", or is no p2pnode")
+
+// ofAnotherTask lists the peers that answered and have another task.
+func ofAnotherTask(d *api.Diagnosis) (peers []string) {
+	for _, b := range d.Bootstrap {
+		if b.Why == errStrange.Error() {
+			peers = append(peers, b.Peer)
+		}
+	}
+	for _, m := range d.Committee {
+		if m.Why == errStrange.Error() && !slices.Contains(peers, m.Peer) {
+			peers = append(peers, m.Peer)
+		}
+	}
+	return peers
+}
 
 // serves reports whether the node can start from a peer.
 func (s *session) serves(ctx context.Context, p peer.AddrInfo, n *Node) error {
@@ -208,11 +232,59 @@ func (s *session) strange(ctx context.Context, id peer.ID, n *Node) error {
 	}
 }
 
+// tellStrangers logs, once for each, which bootstrap peers and members of the committee
+// answer and are of no use, until ctx ends.
+func (n *Node) tellStrangers(ctx context.Context, s *session) error {
+	news, err := s.host.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted), eventbus.Name("p2pnode strangers"))
+	if err != nil {
+		return fmt.Errorf("node: watch for peers of another task: %w", err)
+	}
+	defer news.Close()
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	seen := make(map[peer.ID]bool)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case told := <-news.Out():
+			e, ok := told.(event.EvtPeerIdentificationCompleted)
+			if !ok || seen[e.Peer] || n.book.Belongs(e.Protocols) {
+				continue
+			}
+			what := n.needed(e.Peer)
+			if what == "" {
+				continue
+			}
+			seen[e.Peer] = true
+			looking.Go(func() {
+				if err := s.strange(ctx, e.Peer, n); err != nil && ctx.Err() == nil {
+					n.log.Warn(what+" answers, and this node cannot use it", "peer", e.Peer, "reason", err)
+				}
+			})
+		}
+	}
+}
+
+// needed says what a peer is to this node that must have the node's task; "" if it is nothing.
+func (n *Node) needed(id peer.ID) string {
+	switch {
+	case slices.ContainsFunc(n.bootstrap(), func(p peer.AddrInfo) bool { return p.ID == id }):
+		return "a bootstrap peer"
+	case n.sums != nil && slices.Contains(n.sums.plan.Members(), id):
+		return "a member of the committee"
+	}
+	return ""
+}
+
+// sameVersion ends the reason of a peer that has another version.
+const sameVersion = "install the same version on both"
+
 // foreign says why a peer with these protocols is of no use.
 func (n *Node) foreign(protocols []protocol.ID) error {
 	for _, name := range netedge.Networks(protocols) {
 		if v := datadir.Version(n.files.Task, name); v > 0 {
-			return fmt.Errorf("it has this task and another version of p2pnode, which speaks version %d of the protocol, and this one version %d: install the same version on both", v, gossip.Version)
+			return fmt.Errorf("it has this task and another version of p2pnode, which speaks version %d of the protocol, and this one version %d: "+sameVersion, v, gossip.Version)
 		}
 	}
 	return errStrange
@@ -290,6 +362,10 @@ func judge(d *api.Diagnosis, c datadir.Config, barred error) {
 		add("it is not running: run it, and ask again, to learn whether others reach it")
 	}
 	d.Problems = append(d.Problems, remedies(d)...)
+	if peers := ofAnotherTask(d); len(peers) > 0 {
+		d.Problems = slices.Insert(d.Problems, 0, fmt.Sprintf("these answer, and have another %s or are no p2pnode: %s. Compare the network that p2pnode status names there and here, "+
+			"which is the same only if every number of the task is; or join theirs with a ticket, in a new directory", datadir.TaskFile, strings.Join(peers, ", ")))
+	}
 	if d.Problems == nil {
 		d.Problems = []string{}
 	}

@@ -2,14 +2,18 @@ package node
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"p2pnode/discovery/reach"
+	"p2pnode/internal/require"
+	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
@@ -81,14 +85,70 @@ func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
 	n := testNode(t, lineTask(), nil, func(c *datadir.Config) {
 		c.Bootstrap = []string{waitForAddrs(t, other)[0], waitForAddrs(t, same)[0]}
 	})
+	var said []string
+	log := notebook{new(sync.Mutex), &said}
+	n.log = slog.New(log)
 	start(t, n)
 	waitForAddrs(t, n)
 	d, err := n.Doctor(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	if first := d.Problems[0]; !strings.Contains(first, "another task.toml") || !strings.Contains(first, other.self.String()) || strings.Contains(first, same.self.String()) ||
+		!strings.Contains(first, "p2pnode status") || !strings.Contains(first, "ticket") {
+		t.Errorf("what to do begins with %q", first)
+	}
+	strange := func() (lines []string) {
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		for _, line := range said {
+			if strings.Contains(line, "answers, and this node cannot use it") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	require.Eventually(t, "a line in the log", func() bool { return len(strange()) > 0 })
+	if lines := strange(); len(lines) != 1 || !strings.Contains(lines[0], "a bootstrap peer answers") || !strings.Contains(lines[0], "peer="+other.self.String()) {
+		t.Errorf("the log says %q", lines)
+	}
 	if b := d.Bootstrap; len(b) != 2 || b[0].Reached || !strings.Contains(b[0].Why, "another task.toml") || !b[1].Reached {
 		t.Errorf("bootstrap %+v", b)
+	}
+}
+
+// Members of the committee who run, with another task, are not to be run by their owners: what
+// to do begins with the task.
+func TestDoctorFindsMembersOfAnotherTask(t *testing.T) {
+	t.Parallel()
+	p := newPopulace(t, 0, func(*learner.Task) {})
+	for _, member := range p.nodes[:2] {
+		start(t, member)
+	}
+	differs := *p.task
+	differs.Target.Max++
+	n := testNode(t, &differs, nil, func(c *datadir.Config) {
+		for _, member := range p.nodes[:2] {
+			c.Bootstrap = append(c.Bootstrap, waitForAddrs(t, member)[0])
+		}
+	})
+	start(t, n)
+	waitForAddrs(t, n)
+	d, err := n.Doctor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range d.Committee {
+		if m.Reached || strings.Contains(m.Why, "another task.toml") != (i < 2) {
+			t.Errorf("member %d: %+v", i, m)
+		}
+		if strings.Contains(d.Problems[0], m.Peer) != (i < 2) {
+			t.Errorf("what to do begins with %q", d.Problems[0])
+		}
+	}
+	wantProblem(t, d, p.nodes[2].self.String(), "cannot be reached")
+	if text := strings.Join(d.Problems, "\n"); strings.Contains(text, "ask its owner to run it") {
+		t.Errorf("to run what may run:\n%s", text)
 	}
 }
 

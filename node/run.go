@@ -135,6 +135,7 @@ func (n *Node) start(ctx context.Context, parts *errgroup.Group, h host.Host, s 
 		parts.Go(func() error { return n.relay(ctx, h) })
 	}
 	parts.Go(func() error { return n.book.Watch(ctx, h, s.hood.identified) })
+	parts.Go(func() error { return n.tellStrangers(ctx, s) })
 	parts.Go(func() error { n.surroundings.Interfaces.Watch(ctx); return nil })
 	parts.Go(func() error { n.surroundings.Interfaces.Follow(ctx, s.refresh); return nil })
 	parts.Go(func() error { return n.private.Run(ctx, h, s.hood.expel) })
