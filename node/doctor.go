@@ -120,19 +120,11 @@ func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
 	if n.sums == nil {
 		return nil
 	}
-	why := make(map[string][]string)
-	for _, m := range d.Committee {
-		if !m.Reached && m.Why != errStrange.Error() { // see judge
-			why[m.Why] = append(why[m.Why], m.Peer)
-		}
+	sums, err := n.describeSums(true)
+	if err != nil {
+		return nil
 	}
-	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		ask := ": ask its owner to run it"
-		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) { // it may run, and what to do is said
-			ask = ""
-		}
-		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s; a private sum opens only when all members are there", strings.Join(why[reason], ", "), reason, ask))
-	}
+	problems = missingProblems(d, sums)
 	if !n.sums.member {
 		return problems
 	}
@@ -142,10 +134,45 @@ func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
 	if d.Clock > 0 {
 		problems = append(problems, "it is a member of the committee, and says when a sum closes by its clock: set the clock")
 	}
-	if s, err := n.describeSums(true); err == nil && slices.ContainsFunc(s.List, func(s api.Sum) bool { return s.Duty != nil && s.Duty.Silent }) {
+	if slices.ContainsFunc(sums.List, func(s api.Sum) bool { return s.Duty != nil && s.Duty.Silent }) {
 		problems = append(problems, "its keys for a private sum are lost, so it is silent for that sum: it takes part in the next one")
 	}
 	return problems
+}
+
+// missingProblems says which members are not there, and what that means for each sum.
+func missingProblems(d *api.Diagnosis, sums *api.Sums) (problems []string) {
+	missing := 0
+	why := make(map[string][]string)
+	for _, m := range d.Committee {
+		if m.Reached {
+			continue
+		}
+		if missing++; m.Why != errStrange.Error() { // see judge
+			why[m.Why] = append(why[m.Why], m.Peer)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
+		ask := ": ask its owner to run it"
+		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) { // it may run, and what to do is said
+			ask = ""
+		}
+		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s%s", strings.Join(why[reason], ", "), reason, ask, consequences(sums, missing)))
+	}
+	return problems
+}
+
+// consequences says what it means for the sums to come that so many members are missing.
+func consequences(sums *api.Sums, missing int) (text string) {
+	if slices.ContainsFunc(sums.List, func(s api.Sum) bool { return s.State == api.SumWaiting }) {
+		text = "; a private sum opens only when all members are there"
+	}
+	for _, s := range sums.List {
+		if stake := s.Stake(sums.Committee.Lacks(missing)); stake != "" {
+			text += fmt.Sprintf("; the closed sum %s %s", s.ID[:8], stake)
+		}
+	}
+	return text
 }
 
 // checkBootstrap tries all bootstrap peers at the same time.

@@ -152,6 +152,22 @@ func TestDoctorFindsMembersOfAnotherTask(t *testing.T) {
 	}
 }
 
+// What it means that members are missing depends on how far each sum is.
+func TestDoctorSaysWhatIsAtStake(t *testing.T) {
+	d := &api.Diagnosis{Committee: []api.MemberCheck{{Peer: "one", Self: true, Reached: true}, {Peer: "two", Reached: true}, {Peer: "three", Why: "asleep"}, {Peer: "four", Why: "asleep"}}}
+	dies := time.Date(2026, time.November, 30, 17, 5, 0, 0, time.Local).Unix()
+	for state, want := range map[api.SumState]string{
+		api.SumWaiting: "; a private sum opens only when all members are there",
+		api.SumOpen:    "",
+		api.SumClosed:  "; the closed sum abcdabcd needs 1 more of the members until 17:05 (Monday 30 November); otherwise it is dead, and what was paid for it is lost",
+	} {
+		sums := &api.Sums{Committee: api.Committee{Colluding: 1, Quorum: 3, Members: make([]api.Member, 4)}, List: []api.Sum{{ID: "abcdabcdabcd", State: state, Dies: dies}}}
+		if got := missingProblems(d, sums); len(got) != 1 || got[0] != "of the committee, three, four cannot be reached (asleep): ask its owner to run it"+want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
+
 // The clock of a machine that lost its battery is behind the files.
 func TestDoctorSeesClockBehindFiles(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)

@@ -296,6 +296,9 @@ func TestMemberKeepsToItself(t *testing.T) {
 			s := sum()
 			return s.State == api.SumOpen && s.Duty != nil || s.State != api.SumOpen && s.State != api.SumWaiting
 		})
+		if s := sum(); s.State == api.SumOpen && s.Dies != s.Closes+3600 {
+			t.Errorf("a sum that closes at %d is dead at %d, not an hour later", s.Closes, s.Dies)
+		}
 		root, id = filepath.Join(member.dir, datadir.CommitteeDir), sum().ID[:32]
 		var err error
 		keys, err = MemberKeys(member.dir)

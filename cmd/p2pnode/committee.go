@@ -92,6 +92,9 @@ func dutiesText(s api.Sums) string {
 			for _, m := range k.Missing {
 				text += "  missing: " + m + "\n"
 			}
+			if stake := k.Stake(s.Committee.Lacks(len(k.Missing))); stake != "" {
+				text += paragraph("  ", "It "+stake+".")
+			}
 		}
 	}
 	return text + fmt.Sprintf("%d of %d sums are over.\n", s.Known, s.All)

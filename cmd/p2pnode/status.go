@@ -110,6 +110,9 @@ func sumRows(s *api.Sums, dir string) (rows [][]any) {
 			rows = append(rows, []any{"", fmt.Sprintf("%d of %d members of the committee %s missing: %s", len(k.Missing), len(s.Committee.Members),
 				plural(len(k.Missing), "is", "are"), strings.Join(k.Missing, ", "))})
 		}
+		if stake := k.Stake(s.Committee.Lacks(len(k.Missing))); stake != "" {
+			rows = append(rows, []any{"", "it " + stake})
+		}
 	}
 	if s.OnlyFetches {
 		rows = append(rows, []any{"", "it only fetches results: by config.toml a sum costs more than its whole budget (p2pnode budget" + dir + " says more)"})

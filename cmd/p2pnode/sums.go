@@ -205,6 +205,9 @@ func sumText(known api.Sums, s api.Sum) string {
 		{"epoch", epochText(s)},
 		{"state", stateOfSum(s)},
 	}
+	if stake := s.Stake(known.Committee.Lacks(len(s.Missing))); stake != "" {
+		rows = append(rows, []any{"", "it " + stake})
+	}
 	if s.State == api.SumHere {
 		rows = append(rows, []any{"people", fmt.Sprintf("%d, with %d records", s.People, s.Records)},
 			[]any{"closed", clock(s.Closes)}, []any{"file", s.File}, []any{"digest", s.Digest})

@@ -188,6 +188,15 @@ func TestSumTexts(t *testing.T) {
 	coming := func(state api.SumState, part api.SumPart) api.Sum {
 		return with(func(s *api.Sum) { s.State, s.Part, s.Signed, s.Voted = state, part, nil, nil })
 	}
+	lacking := func(missing int) api.Sum {
+		return with(func(s *api.Sum) {
+			s.State, s.Signed, s.Voted = api.SumClosed, nil, nil
+			for i := range missing {
+				s.Missing = append(s.Missing, four.Members[3-i].Peer)
+			}
+			s.Dies = time.Date(2026, time.November, 30, 17, 5, 0, 0, time.Local).Unix()
+		})
+	}
 	inRound := func(epoch, round uint64) api.Status { // the last whose result is here, and the next
 		last := with(func(s *api.Sum) { s.Recipe, s.Epoch, s.Round, s.Rounds = "gradient", epoch, round, 16 })
 		next := last
@@ -221,6 +230,10 @@ func TestSumTexts(t *testing.T) {
 		{sumText(known, coming(api.SumOpen, api.PartNone)), []string{"no records, or none with a budget left"}, "masked"},
 		{sumText(api.Sums{Committee: four, OnlyFetches: true}, coming(api.SumOpen, api.PartNone)), []string{"only fetches results"}, "no records"},
 		{sumText(known, coming(api.SumClosed, api.PartNone)), []string{"The committee adds up."}, "masked"},
+		{sumText(known, lacking(2)), []string{"closed, being added up it needs 1 more of the members until 17:05 (Monday 30 November); otherwise it is dead, and what was paid for it is lost"}, "opens"},
+		{sumText(known, lacking(1)), []string{"closed, being added up"}, "otherwise"},
+		{dutiesText(api.Sums{Committee: four, List: []api.Sum{lacking(2)}}), []string{"2 members missing", "It needs 1 more of the members until 17:05"}, "opens"},
+		{statusText("")(api.Status{Sums: &api.Sums{Committee: four, List: []api.Sum{lacking(3)}}}), []string{"3 of 4 members of the committee are missing", "it needs 2 more of the members until 17:05"}, "opens"},
 		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
 		{sumText(known, coming(api.SumWaiting, api.PartSent)), []string{"opened, no news since", "this node has paid", "looked for in the result when that is here"}, "not open yet"},
 		{

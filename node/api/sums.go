@@ -2,7 +2,9 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 )
 
 // ErrNoSums follows the name of a task that asks for no private sums.
@@ -45,6 +47,10 @@ type Committee struct {
 	Quorum    int      `json:"quorum"`    // members that must agree on a sum
 	Members   []Member `json:"members"`
 }
+
+// Lacks returns how many more members an open sum needs, if so many are missing. It goes on
+// without the others.
+func (c Committee) Lacks(missing int) int { return max(0, c.Quorum+missing-len(c.Members)) }
 
 // Member is one member of a committee, as this node sees it.
 type Member struct {
@@ -93,6 +99,9 @@ type Sum struct {
 	Part   SumPart `json:"part"`
 	Opens  int64   `json:"opens"`  // not before this time, in Unix seconds; 0: as soon as all members are there
 	Closes int64   `json:"closes"` // Unix seconds; 0: not known yet
+	// Dies is when the sum is dead unless it was added up before, in Unix seconds; 0: not
+	// known, or it is over.
+	Dies int64 `json:"dies"`
 	// Price is the share of a record's budget, by the configuration of this node, that a
 	// contribution costs.
 	Price   float64 `json:"price"`
@@ -110,6 +119,15 @@ type Sum struct {
 	Signed  []string `json:"signed"`  // members that signed the result, by peer ID
 	Voted   []string `json:"voted"`   // members that certified who is in it
 	File    string   `json:"file"`    // with the result
+}
+
+// Stake says what a closed sum needs that lacks so many members, and until when; "" if it
+// lacks none.
+func (s *Sum) Stake(lacks int) string {
+	if s.State != SumClosed || lacks == 0 {
+		return ""
+	}
+	return fmt.Sprintf("needs %d more of the members until %s; otherwise it is dead, and what was paid for it is lost", lacks, time.Unix(s.Dies, 0).Format("15:04 (Monday 2 January)"))
 }
 
 // Duty is how far a member of the committee has come in a sum.

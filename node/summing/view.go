@@ -47,6 +47,7 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 	state := desk.State(s.ID)
 	if !state.Closes.IsZero() {
 		out.State, out.Opens, out.Closes = api.SumOpen, 0, state.Closes.Unix()
+		out.Dies = state.Closes.Add(p.Membership("", time.Time{}).Later).Unix()
 	}
 	if state.Closed {
 		out.State = api.SumClosed
