@@ -17,6 +17,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/crypto"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // Init makes a data directory: a new identity, the configuration and the task. If c
@@ -81,7 +82,8 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
-		return fmt.Errorf("node: %s already holds a node; choose another directory or remove this one", dir)
+		return api.Advise(fmt.Errorf("node: %s already holds a node; choose another directory", dir),
+			"init --if-missing leaves this one as it is, and this erases it, with what it says was spent: p2pnode erase --dir "+dir)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return unusable(dir, err)
 	}
