@@ -35,6 +35,7 @@ type report struct {
 	Cells   []learner.ColumnTally `json:"cells"`
 	Misfits []Misfit              `json:"misfits,omitempty"` // people of whom the task does not foresee a column in most records
 	Changed []string              `json:"changed,omitempty"` // what a rehearsal does otherwise than the task says
+	Dealt   int                   `json:"dealt,omitempty"`   // people to whom a rehearsal dealt lines out that no column says the owner of: the verdicts are of these
 	Missed  []MissedOne           `json:"missed,omitempty"`  // nodes elsewhere that are left out
 	Sum     *sumReport            `json:"sum,omitempty"`     // of a rehearsal of nodes that broadcast
 	All     *allReport            `json:"all,omitempty"`     // of a rehearsal of some of the people of a file
@@ -96,7 +97,7 @@ func (r *Result) report() report {
 		Nodes: r.nodes(), Seconds: r.Seconds, Seed: r.Seed, Delivery: r.delivery(), Rows: r.rows(),
 		Seeds: len(r.Rounds), Data: r.Data, Task: r.Task, Measure: r.Measure, Driver: r.Driver, Complete: r.Complete,
 		Load:   r.load(),
-		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Misfits: r.Misfits, Changed: r.Changed, Missed: r.Missed,
+		Phones: r.Phones, Processes: r.footprint(), Cells: r.Noted, Misfits: r.Misfits, Changed: r.Changed, Dealt: r.Dealt, Missed: r.Missed,
 	}
 	if base := r.base(); base > 0 {
 		out.Base = &base

@@ -102,7 +102,7 @@ func (c *Config) changes(d *Dataset) (list []string) {
 			committee, colluding, rehearsedDraws))
 	}
 	if d.Dealt > 0 {
-		list = append(list, fmt.Sprintf("No column says whose record a line is, so the lines were dealt out to %d people in turn: these are more alike than people are.", d.Dealt))
+		list = append(list, fmt.Sprintf("No column says whose record a line is, so the lines were dealt out to %d people in turn: these are more alike than people are. --node-column NAME names one.", d.Dealt))
 	}
 	return list
 }
@@ -124,7 +124,11 @@ func (r *Result) WriteRehearsal(w io.Writer) error {
 			b.WriteString(note + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.rehearsed())
+	b.WriteString("\n")
+	if r.Dealt > 0 && r.Complete {
+		fmt.Fprintf(&b, "This is of %d people who were dealt the lines in turn, not of real ones, to whom it may not apply: name the column that says whose record a line is with --node-column NAME.\n", r.Dealt)
+	}
+	b.WriteString(r.rehearsed() + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -85,6 +85,12 @@ func TestRehearseSums(t *testing.T) {
 	if last := lines[len(lines)-1]; last != r.verdict().String() {
 		t.Errorf("the last line is %q, want the verdict", last)
 	}
+	if before := lines[len(lines)-2]; !strings.Contains(before, "4 people who were dealt the lines in turn") || !strings.Contains(before, "--node-column NAME") {
+		t.Errorf("before the verdict stands %q", before)
+	}
+	if got := r.report().Dealt; got != 4 {
+		t.Errorf("the JSON says that the lines were dealt out to %d people", got)
+	}
 	wantEmpty(t, c.Dir)
 	r.Complete = false
 	text.Reset()

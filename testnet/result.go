@@ -40,6 +40,7 @@ type Result struct {
 	Rounds   []Round               // one for each seed
 	Complete bool                  // false when it was interrupted
 	Changed  []string              // how a rehearsal differs from what the task says
+	Dealt    int                   // people to whom a rehearsal dealt the lines of a file out; 0: a column says whose they are
 	// Broadcasts says that a rehearsal is of nodes that broadcast. The private sums were
 	// then only worked out, to show what they would give in place of the broadcasts.
 	Broadcasts bool

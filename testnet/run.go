@@ -121,7 +121,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			return nil, err
 		}
 		if c.Rehearse {
-			r.Changed, r.Broadcasts, r.Of = c.changes(d), broadcasts(d.Task), d.Of
+			r.Changed, r.Dealt, r.Broadcasts, r.Of = c.changes(d), d.Dealt, broadcasts(d.Task), d.Of
 			if r.Broadcasts {
 				r.Edits = c.edits(d)
 			}
