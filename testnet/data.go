@@ -10,6 +10,7 @@ import (
 	"p2pnode/csvfile"
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 )
 
 // Person is one participant with her own records. Models are measured on Test if it is
@@ -242,8 +243,8 @@ func (r *reader) done() (*Dataset, error) {
 // BadLines is the error of a file with lines that cannot be read.
 type BadLines struct {
 	File  string
-	Count int      // number of all bad lines
-	First []string // at most maxBadLines of them, with line number and reason
+	Count int           // number of all bad lines
+	First []api.BadLine // at most maxBadLines of them
 }
 
 // maxBadLines is how many bad lines an error lists.
@@ -253,7 +254,7 @@ const maxBadLines = 20
 func (b *BadLines) Add(line int, err error) {
 	b.Count++
 	if len(b.First) < maxBadLines {
-		b.First = append(b.First, fmt.Sprintf("line %d: %v", line, node.Mended(err)))
+		b.First = append(b.First, api.BadLine{Line: line, Reason: node.Mended(err).Error()})
 	}
 }
 
@@ -277,9 +278,9 @@ func (b *BadLines) counted() string {
 	return fmt.Sprintf("%d bad lines", b.Count)
 }
 
-// Error lists the bad lines, one on each line.
+// Error lists the bad lines, those with the same reason on one line.
 func (b *BadLines) Error() string {
-	text := fmt.Sprintf("testnet: %s has %s:\n\t%s", b.File, b.counted(), strings.Join(b.First, "\n\t"))
+	text := fmt.Sprintf("testnet: %s has %s:\n\t%s", b.File, b.counted(), strings.Join(api.Gathered(b.First), "\n\t"))
 	if more := b.Count - len(b.First); more > 0 {
 		text += fmt.Sprintf("\n\tand %d more", more)
 	}

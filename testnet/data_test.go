@@ -154,7 +154,7 @@ func TestReadCSVListsBadLinesUpToALimit(t *testing.T) {
 	if bad.Count != 50 || len(bad.First) != maxBadLines {
 		t.Errorf("counted %d and listed %d, want 50 and %d", bad.Count, len(bad.First), maxBadLines)
 	}
-	if text := err.Error(); !strings.Contains(text, "line 12: ") || !strings.Contains(text, "and 30 more") {
+	if text := err.Error(); !strings.Contains(text, "\t20 lines (12 to 31): ") || !strings.Contains(text, "and 30 more") {
 		t.Errorf("the error does not list what it should:\n%s", text)
 	}
 }

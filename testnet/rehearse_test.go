@@ -17,6 +17,7 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -454,9 +455,9 @@ func TestReadPeople(t *testing.T) {
 	if _, err := ReadPeople(strings.NewReader(houses(1)), "houses.csv", task, Owners{Column: "house"}); err == nil || !strings.Contains(err.Error(), `no column "house"`) {
 		t.Errorf("without the column: %v", err)
 	}
-	var bad []string
+	var bad []api.BadLine
 	skipping := Owners{Column: "house", Skipped: func(b *BadLines) { bad = b.First }}
-	if d, err = ReadPeople(strings.NewReader(named+",1,2\n"), "houses.csv", task, skipping); err != nil || len(d.People) != 2 || len(bad) != 1 || !strings.Contains(bad[0], `column "house" is empty`) {
+	if d, err = ReadPeople(strings.NewReader(named+",1,2\n"), "houses.csv", task, skipping); err != nil || len(d.People) != 2 || len(bad) != 1 || !strings.Contains(bad[0].Reason, `column "house" is empty`) {
 		t.Errorf("with a bad line left out: %v, %v, %v", d, err, bad)
 	}
 	if _, err = ReadPeople(strings.NewReader(named+"y,#N/A,2\n"), "houses.csv", task, Owners{Column: "house"}); err == nil || !strings.Contains(err.Error(), "mend the cell, or empty it") {

@@ -129,8 +129,8 @@ func openInput(name string) (*os.File, error) {
 // reportText says which lines were bad and what happened to the others.
 func reportText(r api.ImportReport) string {
 	var b strings.Builder
-	for _, l := range r.Lines {
-		fmt.Fprintf(&b, "line %d: %s\n", l.Line, l.Reason)
+	for _, line := range api.Gathered(r.Lines) {
+		b.WriteString(line + "\n")
 	}
 	if more := r.Bad - len(r.Lines); more > 0 {
 		fmt.Fprintf(&b, "and %d more bad %s\n", more, plural(more, "line", "lines"))

@@ -16,6 +16,7 @@ import (
 
 	"p2pnode/csvfile"
 	"p2pnode/draft"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -192,7 +193,7 @@ func (f *newTask) survey(cmd *cobra.Command) (*draft.Survey, error) {
 
 // badLines are the lines of a file that are not rows.
 type badLines struct {
-	first []error
+	first []api.BadLine
 	more  int
 }
 
@@ -202,15 +203,19 @@ func (b *badLines) add(line int, reason error) {
 		b.more++
 		return
 	}
-	b.first = append(b.first, fmt.Errorf("line %d: %w", line, reason))
+	b.first = append(b.first, api.BadLine{Line: line, Reason: reason.Error()})
 }
 
 // error returns an error that lists them, or nil if there are none.
 func (b *badLines) error() error {
-	if b.more > 0 {
-		return errors.Join(append(b.first, fmt.Errorf("and %d more bad %s", b.more, plural(b.more, "line", "lines")))...)
+	if len(b.first) == 0 {
+		return nil
 	}
-	return errors.Join(b.first...)
+	list := api.Gathered(b.first)
+	if b.more > 0 {
+		list = append(list, fmt.Sprintf("and %d more bad %s", b.more, plural(b.more, "line", "lines")))
+	}
+	return errors.New(strings.Join(list, "\n"))
 }
 
 // answer gets answers to all questions, on a terminal by asking the user.

@@ -218,6 +218,10 @@ func TestTexts(t *testing.T) {
 		{statusText("")(api.Status{Done: true, Privacy: api.BudgetSummary{Retired: true}}), []string{"retired by a restore; import new ones and they begin a new cohort"}, "used up"},
 		{statusText("")(api.Status{Done: true, Privacy: api.BudgetSummary{Unprotected: true}}), []string{"the limit of rounds"}, "used up"},
 		{statusText("")(api.Status{Round: 1 << 50, Restored: true}), []string{"1125899906842624 (round numbers jump at a restore)"}, ""},
+		{
+			reportText(api.ImportReport{Bad: 5, Lines: []api.BadLine{{Line: 2, Reason: "empty"}, {Line: 3, Reason: "short"}, {Line: 5, Reason: "empty"}, {Line: 6, Reason: "empty"}}}),
+			[]string{"3 lines (2 to 6): empty\nline 3: short\nand 1 more bad line\n"}, "line 5",
+		},
 		{reportText(api.ImportReport{Records: 1, Missing: 7}), []string{"The budget of older records is used up: new ones take part in what is sent when there are 7 more training records"}, "Warning"},
 		{reportText(api.ImportReport{Records: 1, NeverShared: true}), []string{"Warning: nothing more is sent from here (p2pnode budget says why), so what is imported is never shared"}, ""},
 		{listText(t, api.RecordInfo{Number: 1, UsedUp: true, Retired: true}), []string{"own predictions only, retired"}, "used"},

@@ -93,6 +93,26 @@ type BadLine struct {
 	Reason string `json:"reason"`
 }
 
+// Gathered describes bad lines to people, those with the same reason together.
+func Gathered(lines []BadLine) (text []string) {
+	alike := make(map[string][]int)
+	var reasons []string // in the order of their first lines
+	for _, l := range lines {
+		if alike[l.Reason] == nil {
+			reasons = append(reasons, l.Reason)
+		}
+		alike[l.Reason] = append(alike[l.Reason], l.Line)
+	}
+	for _, reason := range reasons {
+		which := fmt.Sprintf("line %d", alike[reason][0])
+		if n := len(alike[reason]); n > 1 {
+			which = fmt.Sprintf("%d lines (%d to %d)", n, alike[reason][0], alike[reason][n-1])
+		}
+		text = append(text, which+": "+reason)
+	}
+	return text
+}
+
 // ErrBadLines is returned with a report when bad lines kept a file from being
 // imported.
 var ErrBadLines error = &Advised{errors.New("node: the file has bad lines, nothing was imported"), "mend them, or leave them out with skip_bad=true"}

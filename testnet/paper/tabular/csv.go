@@ -52,7 +52,7 @@ type table struct {
 // skip counts lines that are left out.
 func (t *table) skip(bad *testnet.BadLines) {
 	t.bad += bad.Count
-	t.badLine = cmp.Or(t.badLine, bad.First[0])
+	t.badLine = cmp.Or(t.badLine, fmt.Sprintf("line %d: %s", bad.First[0].Line, bad.First[0].Reason))
 }
 
 func planCSV(o paper.Options) (*paper.Plan, error) {
