@@ -41,7 +41,7 @@ privacy, and paid for from a budget you set.`,
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", defaultDir(), "data directory")
 	root.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON, for programs")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Wrong(err), c} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Wrong(c.Flags(), err), c} })
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		if o.dir == "" {
 			return usageError{errors.New("--dir is empty"), c}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
@@ -167,7 +168,10 @@ do databases that a restore replaced and kept.`,
 		},
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (numbers are from 1 up; a range is like 17-20)", err), c}
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() != "" { // a number such as -5
+			err = fmt.Errorf("%w (numbers are from 1 up; a range is like 17-20)", err)
+		}
+		return c.Parent().FlagErrorFunc()(c, err)
 	})
 	return c
 }

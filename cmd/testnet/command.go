@@ -108,7 +108,7 @@ func newCommand(dir string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, args []string) error { return o.run(cmd, dir, args) },
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flags.Wrong(err)} })
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Wrong(c.Flags(), err)} })
 	o.addDataFlags(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&o.epsilon, "epsilon", 0, "privacy budget of every record (default: the task's)")

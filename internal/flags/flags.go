@@ -5,13 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Wrong returns the error of a flag whose value cannot be read, in words: what the value
-// must be, and not what the parser of Go said. Other errors it returns as they are.
-func Wrong(err error) error {
+// Wrong returns the error of a flag that a set does not have, with those whose names are
+// near, or of one whose value cannot be read, in words: what the value must be, and not
+// what the parser of Go said. Other errors it returns as they are.
+func Wrong(set *pflag.FlagSet, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if names := near(set, unknown.GetSpecifiedName()); len(names) > 0 {
+			return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(names, " or --"))
+		}
+		return err
+	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
@@ -25,6 +34,16 @@ func Wrong(err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s: %q must be %s", flag.Name, value, wanted)
+}
+
+// near returns the flags whose names are as near to a name as those of the commands are
+// that are suggested in place of another.
+func near(set *pflag.FlagSet, name string) []string {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	set.VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Hidden: f.Hidden, Run: func(*cobra.Command, []string) {}})
+	})
+	return names.SuggestionsFor(name)
 }
 
 // wanted says what a flag's value of a type must be; "" if all that is known is the type.

@@ -19,6 +19,9 @@ func TestWrong(t *testing.T) {
 		{"--place=1,x", `--place: "1,x" must be numbers, with commas between`},
 		{"--every=5", `--every: "5" must be a time, such as 90s or 5m`},
 		{"--none", "unknown flag: --none"},
+		{"--sead=1", "unknown flag: --sead; did you mean --seed?"},
+		{"--siezs=1", "unknown flag: --siezs; did you mean --sizes?"},
+		{"-x", "unknown shorthand flag: 'x' in -x"},
 	} {
 		t.Run(c.arg, func(t *testing.T) {
 			f := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -29,12 +32,12 @@ func TestWrong(t *testing.T) {
 			f.IntSlice("sizes", nil, "")
 			f.Float64Slice("place", nil, "")
 			f.Duration("every", 0, "")
-			if got := Wrong(f.Parse([]string{c.arg})); got == nil || got.Error() != c.want {
+			if got := Wrong(f, f.Parse([]string{c.arg})); got == nil || got.Error() != c.want {
 				t.Errorf("%v, want %s", got, c.want)
 			}
 		})
 	}
-	if other := errors.New("another"); Wrong(other) != other {
+	if other := errors.New("another"); Wrong(nil, other) != other {
 		t.Error("an error of another kind was changed")
 	}
 }
