@@ -78,7 +78,7 @@ func verifiedText(v api.Verification) string {
 	return paragraph("", fmt.Sprintf("The ledger is sound: all %d entries are there and unchanged, up to round %d, "+
 		"and the anchor, the second file that would give an older copy of the database away, agrees. "+
 		"If the whole directory was put back from an older copy, both files agree too: this node cannot see that. "+
-		"Neighbours who hold something newer notice it.", v.Entries, v.Round))
+		"Neighbours who hold something newer notice it; where only private sums are made, the committee does.", v.Entries, v.Round))
 }
 
 // exported says what --export wrote.

@@ -67,10 +67,15 @@ func committeeStatusText(dir string) func(api.Sums) string {
 	return func(s api.Sums) string { return paragraph("", whoTells(s, dir)) + dutiesText(s) }
 }
 
+// member reports whether this node is in a committee.
+func member(c api.Committee) bool {
+	return slices.ContainsFunc(c.Members, func(m api.Member) bool { return m.Self })
+}
+
 func whoTells(s api.Sums, dir string) string {
 	c := s.Committee
 	text := fmt.Sprintf("A committee of %d, of whom %d may work together against the others.", len(c.Members), c.Colluding)
-	if slices.ContainsFunc(c.Members, func(m api.Member) bool { return m.Self }) {
+	if member(c) {
 		text += " This node is a member."
 	} else {
 		text += " This node is no member."

@@ -67,6 +67,9 @@ func statusRows(s api.Status, dir string) [][]any {
 	for _, line := range recordNotes(s, dir) {
 		rows = append(rows, []any{"", line})
 	}
+	if s.Sums != nil && member(s.Sums.Committee) {
+		rows = append(rows, []any{"committee", fmt.Sprintf("this node is one of its %d members (p2pnode committee status%s says more)", len(s.Sums.Committee.Members), dir)})
+	}
 	rows = append(rows, sumRows(s.Sums, dir)...)
 	if s.Privacy.SumsOnly {
 		rows = append(rows, []any{"peers", fmt.Sprintf("%d connected; nobody sends models here, so there are no neighbours", s.Connected)})
@@ -180,7 +183,10 @@ func trafficLine(s api.Status) string {
 }
 
 func recordsLine(s api.Status, dir string) string {
-	if s.Records == 0 {
+	switch {
+	case s.Records == 0 && s.Sums != nil && member(s.Sums.Committee):
+		return "none, and a member of the committee needs none"
+	case s.Records == 0:
 		return "none (add some with: p2pnode data import FILE.csv" + dir + ")"
 	}
 	return fmt.Sprintf("%d, of which %d are held out to measure", s.Records, s.HeldOut)

@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 
 	"github.com/spf13/cobra"
 )
@@ -88,6 +93,9 @@ can check by this that the people in a sum told the truth.`,
   p2pnode sums verify result.sum --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := os.Stat(filepath.Join(o.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s holds no node; name with --dir the directory of any node of the task, whose committee must have signed", o.dir)
+			}
 			checked, err := node.VerifySum(o.dir, args[0])
 			if err != nil {
 				return err

@@ -137,7 +137,7 @@ func TestTexts(t *testing.T) {
 		},
 		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
 		{farewellText(api.Farewell{}), []string{"No daemon is running."}, "told"},
-		{farewellText(api.Farewell{Running: true, SumsWait: true}), []string{"the daemon stops", "It is a member of the committee, so no private sum opens for anybody while it is away: run it again soon"}, "identity"},
+		{farewellText(api.Farewell{Running: true, SumsWait: true}), []string{"the daemon stops. It had no neighbours to tell.", "It is a member of the committee, so no private sum opens for anybody while it is away: run it again soon"}, "identity"},
 		{farewellText(api.Farewell{Neighbours: 2}), []string{"Its 2 neighbours were not told, and notice within an hour."}, "stops"},
 		{farewellText(api.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
 		{
@@ -233,7 +233,7 @@ func TestTexts(t *testing.T) {
 		{newDirectory{Epsilon: 1, Releases: 5, Protected: true, Pure: true}.String(), []string{"epsilon 1, delta 0,"}, "much noise"},
 		{privacyLine(api.BudgetSummary{Epsilon: 1, Unbounded: true}), []string{"UNBOUNDED"}, "epsilon"},
 		{verifiedText(api.Verification{}), []string{"empty"}, "sound"},
-		{verifiedText(api.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "this node cannot see that. Neighbours who"}, "empty"},
+		{verifiedText(api.Verification{Entries: 7, Round: 6, Anchor: 7}), []string{"sound", "all 7 entries", "round 6", "this node cannot see that. Neighbours who", "where only private sums are made, the committee does"}, "empty"},
 		{listText(t), []string{"No records yet."}, "NUMBER"},
 		{peersText(nil), []string{"No neighbours yet."}, "PEER"},
 		{peersText([]api.Peer{{ID: "12D3", Weight: 0.5, Known: true, Connected: true, Round: 4}}),
