@@ -73,8 +73,9 @@ function area(points) {
   return pieces.join('');
 }
 
+// widen leaves air around a range, enough for levels that differ in the digits that are written.
 function widen(low, high) {
-  const air = Math.max((high - low) * 0.08, Math.abs(high) * 0.002, 1e-9);
+  const air = Math.max((high - low) * 0.08, Math.abs(high) * 0.002, 1e-5);
   return [low - air, high + air];
 }
 

@@ -87,8 +87,14 @@ export function verdict(status) {
   switch (c.verdict) {
     case 'better': return { mood: 'good', answer: 'Yes, it helps' };
     case 'worse': return { mood: 'bad', answer: 'No, you are better off alone' };
-    default: return { mood: 'open', answer: 'Cannot tell yet' };
+    default: return { mood: 'open', answer: alike(c) ? 'So far it changes nothing' : 'Cannot tell yet' };
   }
+}
+
+// alike says whether both models err alike, as far as an interval is written.
+function alike(c) {
+  const [gain, by] = c.by_log_loss ? [c.log_loss_gain] : [c.gain, c];
+  return Boolean(gain) && [gain.low, gain.high].every((v) => Number(measured(v, by)) === 0);
 }
 
 // reading explains a comparison in a sentence or two.
@@ -97,7 +103,7 @@ export function reading(c, who) {
   const on = `On ${plural(c.held_out, 'record')} of yours that nobody learns from, the error (${c.measure}) is ` +
     `${measured(c.personal, c)} with ${who} and ${measured(c.alone, c)} alone.`;
   if (!c.gain) return `${on} These are too few records to say how certain that is.`;
-  if ([c.gain.low, c.gain.high].every((v) => Number(measured(v, c)) === 0)) return `${on} Both predict alike: so far ${who} change nothing.`;
+  if (alike(c)) return `${on} Both predict alike: so far ${who} change nothing.`;
   const why = sure[c.verdict] || 'The interval holds zero, so this may be chance. More records make it narrower.';
   return `${on} The error changes by ${change(c.gain, c)}. ${why}`;
 }
