@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
 
 	"github.com/spf13/cobra"
 )
@@ -129,7 +131,8 @@ func committeeKeysCommand(o *options) *cobra.Command {
 by, and for which sums it has keys. It prints no key. A member makes keys for each
 sum and erases them when the sum is over. If it is not added up, it erases them an
 hour after it closed, or as long after that as it took contributions if that is
-longer. Works beside a running daemon, and on the directory of a relay.
+longer. Works beside a running daemon, which knows too for which sums the keys were
+lost, and on the directory of a relay.
 
 Keys of more members than may work together read what devices add to a sum. They
 are in the directory "committee" and in no backup: never copy that directory, and
@@ -143,8 +146,22 @@ sum, which is safe; one that signs twice is not.`,
 			if err != nil {
 				return err
 			}
+			if keys.Member && local.Running(cmd.Context(), o.dir) {
+				if known, err := askOwner(cmd, o, api.Owner.Sums); err == nil { // the keys can be told without
+					noteSilent(keys.Sums, known.List)
+				}
+			}
 			return show(cmd, o, keys, memberKeysText)
 		},
+	}
+}
+
+// noteSilent notes for which sums the keys are of no use, as the running node knows.
+func noteSilent(keys []api.KeysForSum, list []api.Sum) {
+	for i := range keys {
+		keys[i].Silent = slices.ContainsFunc(list, func(s api.Sum) bool {
+			return strings.HasPrefix(s.ID, keys[i].ID) && s.Duty != nil && s.Duty.Silent
+		})
 	}
 }
 
@@ -162,6 +179,8 @@ func memberKeysText(k api.MemberKeys) string {
 		switch {
 		case s.Erased:
 			keys = "erased, as the sum is over"
+		case s.Silent:
+			keys = "SILENT: its keys were lost, and these are new"
 		case s.Made > 0:
 			keys = "made " + clock(s.Made)
 		}

@@ -197,6 +197,10 @@ func TestSumTexts(t *testing.T) {
 			s.Dies = time.Date(2026, time.November, 30, 17, 5, 0, 0, time.Local).Unix()
 		})
 	}
+	noted := func(keys []api.KeysForSum, list ...api.Sum) api.MemberKeys {
+		noteSilent(keys, list)
+		return api.MemberKeys{Peer: "12D3", Sums: keys}
+	}
 	inRound := func(epoch, round uint64) api.Status { // the last whose result is here, and the next
 		last := with(func(s *api.Sum) { s.Recipe, s.Epoch, s.Round, s.Rounds = "gradient", epoch, round, 16 })
 		next := last
@@ -313,6 +317,10 @@ func TestSumTexts(t *testing.T) {
 				{ID: "abababababab", Recipe: "mean", Epoch: 3, Round: 2, Made: 1, Contributions: 7}, {ID: "cd", Erased: true}, {ID: "ef"},
 			}}),
 			[]string{"abababab mean 3, round 2 made 1970-", "7", "cd - - erased, as the sum is over 0", "ef - - not made yet 0"}, "silent",
+		},
+		{
+			memberKeysText(noted([]api.KeysForSum{{ID: "abababab", Made: 1}, {ID: "cdcdcdcd", Made: 1}}, with(func(s *api.Sum) { s.Duty = &api.Duty{Silent: true} }))),
+			[]string{"abababab - - SILENT: its keys were lost, and these are new 0", "cdcdcdcd - - made 1970-"}, "not made",
 		},
 		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 1, Protected: true, SumsOnly: true, Sums: &newSums{Share: 1, Committee: []string{"a", "b", "c", "d"}, Colluding: 1}}.String(), []string{
 			"epsilon 1, delta 1e-06.", "100 % of that is for private sums, which a committee of 4 adds up", "trust that no 2 of them work together", " d ",

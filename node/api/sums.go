@@ -186,6 +186,9 @@ type KeysForSum struct {
 	Round  uint64 `json:"round"`
 	Made   int64  `json:"made"` // Unix seconds; 0: there are none
 	Erased bool   `json:"erased"`
+	// Silent says that the member takes no part in the sum, as these are new keys and those
+	// that it began with were lost. Only a running node knows.
+	Silent bool `json:"silent"`
 	// Contributions that are kept, of members' noise too.
 	Contributions int `json:"contributions"`
 }
