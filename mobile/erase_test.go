@@ -52,6 +52,24 @@ func TestEraseWhatCannotBeOpened(t *testing.T) {
 	open(t, c, nil)
 }
 
+// bbolt panics at half a database. That holds no lock: the directory can be erased at once.
+func TestEraseHalfADatabase(t *testing.T) {
+	c := linearConfig(t)
+	c.DataDir = filepath.Join(c.DataDir, "node")
+	n := open(t, c, nil)
+	check(t, n.AddExamples(rows(fixed(1), 2000)), n.Stop())
+	database := filepath.Join(c.DataDir, "p2pnode.db")
+	info, err := os.Stat(database)
+	check(t, err, os.Truncate(database, info.Size()/2))
+	for range 2 {
+		if _, err := NewNode(c, nil); errorCode(err) != CodeStorage {
+			t.Errorf("half a database: %v", err)
+		}
+	}
+	check(t, Erase(c.DataDir))
+	open(t, c, nil)
+}
+
 // Neighbours hear that a node leaves, and do not wait for it.
 func TestNeighboursHearOfLeaving(t *testing.T) {
 	nodes := make([]*Node, 2)

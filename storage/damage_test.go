@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -255,4 +256,20 @@ func TestDamagedFile(t *testing.T) {
 	if same == 0 || refused == 0 {
 		t.Fatalf("%d damages changed nothing and %d were refused: the test tries too little", same, refused)
 	}
+}
+
+// A file at which bbolt panics while it opens it is nobody's afterwards: it can be erased
+// or replaced at once.
+func TestDamagedFileIsReleased(t *testing.T) {
+	path := paidStore(t)
+	sound := takeImage(t, path)
+	require.NoError(t, os.Truncate(path, int64(len(sound.db)/2)))
+	if _, err := Open(path); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "unreadable") {
+		t.Fatalf("half a file: %v, want ErrDamaged by a panic of bbolt", err)
+	}
+	release, err := Hold(path)
+	require.NoError(t, err)
+	require.NoError(t, release())
+	require.NoError(t, os.WriteFile(path, sound.db, 0o600))
+	open(t, path)
 }

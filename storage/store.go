@@ -148,6 +148,9 @@ func (s *Store) lock(o bbolt.Options) error {
 		return err
 	})
 	if err != nil {
+		if s.broken.Load() {
+			s.release()
+		}
 		return s.openError(err)
 	}
 	s.page, s.failing = int64(s.db.Info().PageSize), make(chan struct{})
@@ -213,12 +216,26 @@ func (s *Store) unfinished() bool {
 }
 
 // Close releases the file. Later calls on the store and its ledger that read or write the
-// file fail with ErrClosed; that is no failed write.
+// file fail with ErrClosed; that is no failed write. After a panic of bbolt it fails with
+// ErrDamaged, and releases the file all the same, unless somebody is still writing to it.
 func (s *Store) Close() error {
-	if s.broken.Load() {
+	if !s.broken.Load() {
+		return s.db.Close()
+	}
+	if !s.writing.TryLock() { // the writer may wait for bbolt's locks for ever
 		return fmt.Errorf("%w: stop the process, which releases it", ErrDamaged)
 	}
-	return s.db.Close()
+	defer s.writing.Unlock()
+	s.release()
+	return ErrDamaged
+}
+
+// release drops the file's lock and closes the file after bbolt panicked, so that a damaged
+// file can be erased or replaced. bbolt's memory map stays until the process ends, because
+// somebody may still look at it.
+func (s *Store) release() {
+	unlock(s.file)
+	_ = s.file.Close()
 }
 
 // verify reads every value of every bucket once and checks its seal.
