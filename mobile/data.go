@@ -24,7 +24,8 @@ func (n *Node) openData() error {
 		return n.node.Progress(n.ctx)
 	}
 	n.queue = &queue{
-		store: n.store, written: n.written, failure: n.unwritten, count: n.node.Stored, added: make(chan struct{}, 1),
+		store: n.store, written: n.written, failure: n.unwritten, count: n.node.Stored,
+		added: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		limit: n.config.QueueLimit, most: mostExamples(&n.config, n.node.Task()),
 	}
 	n.models = newModels(n.node.Fitted, n.fitted)
@@ -104,7 +105,7 @@ func (n *Node) watch(ctx context.Context) {
 			continue // the session has just ended
 		}
 		if s.Records != before.Records {
-			n.queue.recount()
+			n.queue.recount(ctx)
 		}
 		n.tellChanges(before, s)
 		before = s

@@ -1,6 +1,7 @@
 package mobile
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -249,6 +250,44 @@ func TestFailedWriteEndsTheNetwork(t *testing.T) {
 		t.Errorf("an example more: %v", err)
 	}
 	check(t, n.Stop())
+}
+
+// A node without room for examples keeps what was accepted, goes on, and stores it where
+// there is room again.
+func TestFullNodeGoesOn(t *testing.T) {
+	c, r := linearConfig(t), &recorder{}
+	c.Settings += "\nmax_megabytes = 1\n"
+	n := open(t, c, r)
+	var full error
+	for range 100 {
+		if full = n.AddExamples(rows(fixed(1), 1000)); full != nil {
+			break
+		}
+	}
+	x, label := example(fixed(2))
+	check(t, n.AddExample(encodeVector(x), label))
+	for name, err := range map[string]error{"AddExamples": full, "Flush": n.Flush()} {
+		if errorCode(err) != CodeFull || !strings.Contains(err.Error(), "the database takes 1 MB") || strings.Count(err.Error(), "full: ") != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text, err := n.Train(1)
+	parse(t, text, err)
+	if s := n.driver.now(); s.State == stateFailed {
+		t.Errorf("the state is %+v", s)
+	}
+	stored, queued := n.queue.lengths()
+	if queued != 1 {
+		t.Errorf("%d wait, want one", queued)
+	}
+	settings := filepath.Join(c.DataDir, "config.toml")
+	told, err := os.ReadFile(settings)
+	check(t, err, os.WriteFile(settings, bytes.Replace(told, []byte("max_megabytes = 1"), []byte("max_megabytes = 100"), 1), 0o600))
+	_, err = n.node.Reload(t.Context())
+	check(t, err, n.Flush())
+	if now, queued := n.queue.lengths(); now != stored+1 || queued != 0 {
+		t.Errorf("%d stored and %d wait, want one more than %d, and none", now, queued, stored)
+	}
 }
 
 func TestAnswersOfANodeAtRest(t *testing.T) {

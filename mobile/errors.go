@@ -104,7 +104,7 @@ func errorCode(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case storage.DiskFull(err):
+	case storage.DiskFull(err), is(api.ErrFull):
 		return CodeFull
 	case is(storage.ErrBudget):
 		return CodeBudget

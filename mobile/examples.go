@@ -31,9 +31,10 @@ func mostExamples(c *Config, t *learner.Task) int {
 // [Node.TaskJSON] says, and its label: a number, 1 or 0 for two classes, the number of
 // the class from 0 for several. A value outside its range counts as the nearest end. It
 // is written within a second; the event "stored" says so, and [Node.Flush] waits for
-// it. A full queue or a full node is [CodeFull], and the example is not taken. After a
-// failed write, which the event "error" reports, no example is accepted any more: make
-// room, stop the node and make a new one.
+// it. A full queue or a full node is [CodeFull], and the example is not taken. While the
+// disk has no room, which the event "error" reports once, queued examples wait, and are
+// written as soon as it has. After a write that failed on the way no example is accepted
+// any more: make room, stop the node and make a new one.
 func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -109,7 +110,7 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 		}
 		records = append(records, r)
 	}
-	return n.queue.append(records)
+	return n.queue.append(n.ctx, records)
 }
 
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
@@ -132,7 +133,7 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 	defer file.Close()
 	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may never end
 	var report api.ImportReport
-	err = n.queue.appendFrom(func(room func() error) (stored int, err error) {
+	err = n.queue.appendFrom(n.ctx, func(room func() error) (stored int, err error) {
 		report, err = n.node.Import(n.ctx, file, api.ImportOptions{SkipBad: skipBad, Again: again, Room: room})
 		return report.Records, err
 	})
@@ -162,7 +163,7 @@ func (n *Node) Flush() (err error) {
 		return err
 	}
 	defer leave()
-	return n.queue.write()
+	return n.queue.write(n.ctx)
 }
 
 // ExamplesJSON lists stored examples with their content, in order of their numbers,

@@ -210,7 +210,7 @@ func (n *Node) Pause(reason string) (err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
 	defer cancel()
 	err = n.driver.pause(ctx, reason)
-	_ = n.queue.write() // q.failure reports the error
+	_ = n.queue.write(ctx) // q.failure reports the error
 	if errors.Is(err, context.DeadlineExceeded) {
 		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
 	}

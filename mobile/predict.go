@@ -122,7 +122,7 @@ func (n *Node) ExportModel() (parametersLE []byte, err error) {
 		return nil, err
 	}
 	defer leave()
-	if err := n.queue.write(); err != nil {
+	if err := n.queue.write(n.ctx); err != nil {
 		return nil, err
 	}
 	m, err := n.node.Personal(n.ctx)

@@ -2,33 +2,40 @@ package mobile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // writeDelay is how long an example waits for others before it is written, so that one
 // fsync serves them all.
 const writeDelay = 500 * time.Millisecond
 
+// refusedPause is how long examples wait that there was no room for, unless another write
+// tries again before.
+const refusedPause = time.Minute
+
 // queue holds the examples that wait to be written, and counts those that are written.
 type queue struct {
 	store   func([]learner.Record) error // writes all or none, and returns when they are on disk
 	written func(stored, queued int)     // called after every write
-	failure func(error)                  // called when a write fails, once
+	failure func(error)                  // called when a write fails, and at the first of several that there is no room for
 	count   func() int                   // number of stored examples, if old ones may be removed; nil: they are not
 	limit   int                          // bound on the waiting ones
 	most    int                          // bound on all
 
-	writing sync.Mutex // held while records are written, so that they keep their order
+	writing chan struct{} // of capacity 1; full while records are written, so that they keep their order: see lock
 
 	mu      sync.Mutex
 	waiting []learner.Record // oldest first, including those that are being written
 	stored  int
 	storing int   // number of examples that append or appendFrom is storing
 	failed  error // nothing can be written any more: see [storage.ErrPoisoned]
+	refused error // there was no room for the last write, of which nothing was written; nil: there was
 	added   chan struct{}
 }
 
@@ -38,6 +45,9 @@ func (q *queue) add(r learner.Record) error {
 	defer q.mu.Unlock()
 	if q.failed != nil {
 		return q.failed
+	}
+	if len(q.waiting) >= q.limit && q.refused != nil {
+		return coded(CodeFull, fmt.Errorf("%d examples wait to be written already: %w", len(q.waiting), q.refused))
 	}
 	if len(q.waiting) >= q.limit {
 		return coded(CodeFull, fmt.Errorf("%d examples wait to be written already: wait a second, or for Flush", len(q.waiting)))
@@ -59,17 +69,39 @@ func (q *queue) room(n int) error {
 	return nil
 }
 
-// write writes the waiting examples.
-func (q *queue) write() error {
-	q.writing.Lock()
-	defer q.writing.Unlock()
+// lock waits until nobody else writes. It fails with the error of ctx if that ends first.
+func (q *queue) lock(ctx context.Context) error {
+	select {
+	case q.writing <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case q.writing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (q *queue) unlock() { <-q.writing }
+
+// write writes the waiting examples. It waits for another write until ctx ends.
+func (q *queue) write(ctx context.Context) error {
+	if err := q.lock(ctx); err != nil {
+		return err
+	}
+	defer q.unlock()
 	return q.writeWaiting()
 }
 
-// append writes the waiting examples, and then the records, all or none.
-func (q *queue) append(records []learner.Record) error {
-	q.writing.Lock()
-	defer q.writing.Unlock()
+// append writes the waiting examples, and then the records, all or none. It waits as write
+// does.
+func (q *queue) append(ctx context.Context, records []learner.Record) error {
+	if err := q.lock(ctx); err != nil {
+		return err
+	}
+	defer q.unlock()
 	if err := q.writeWaiting(); err != nil || len(records) == 0 {
 		return err
 	}
@@ -92,10 +124,13 @@ func (q *queue) append(records []learner.Record) error {
 }
 
 // appendFrom writes the waiting examples, and then lets store write more, all or none.
-// store asks for room for each example, and returns how many it stored.
-func (q *queue) appendFrom(store func(room func() error) (stored int, err error)) error {
-	q.writing.Lock()
-	defer q.writing.Unlock()
+// store asks for room for each example, and returns how many it stored. It waits as write
+// does.
+func (q *queue) appendFrom(ctx context.Context, store func(room func() error) (stored int, err error)) error {
+	if err := q.lock(ctx); err != nil {
+		return err
+	}
+	defer q.unlock()
 	if err := q.writeWaiting(); err != nil {
 		return err
 	}
@@ -117,7 +152,7 @@ func (q *queue) appendFrom(store func(room func() error) (stored int, err error)
 	return q.done(nil, func() { q.storing, q.stored = 0, q.stored+stored })
 }
 
-// writeWaiting writes the waiting examples. The caller holds q.writing.
+// writeWaiting writes the waiting examples. The caller has called lock.
 func (q *queue) writeWaiting() error {
 	q.mu.Lock()
 	batch, failed := q.waiting, q.failed
@@ -134,26 +169,33 @@ func (q *queue) writeWaiting() error {
 	})
 }
 
-// done notes the result of a write. A store that failed once writes nothing more, so there
-// is no second attempt: the waiting examples stay, and [Node.Stop] counts them.
+// done notes the result of a write. What there was no room for waits for another attempt.
+// A store that failed otherwise writes nothing more, so there is no second attempt: the
+// waiting examples stay, and [Node.Stop] counts them.
 func (q *queue) done(err error, note func()) error {
 	q.mu.Lock()
 	note()
 	if q.count != nil && err == nil {
 		q.stored = q.count()
 	}
-	first := err != nil && q.failed == nil
-	if first {
+	known := q.refused != nil // and told
+	q.refused = nil
+	if err != nil {
 		err = fmt.Errorf("examples cannot be written: %w", err)
-		q.failed = err
+		if errors.Is(err, api.ErrFull) {
+			q.refused = err
+		} else {
+			q.failed = err
+		}
 	}
+	told := known && q.failed == nil
 	stored, queued := q.stored, len(q.waiting)
 	q.mu.Unlock()
 	switch {
-	case first:
-		q.failure(err)
 	case err == nil:
 		q.written(stored, queued)
+	case !told:
+		q.failure(err)
 	}
 	return err
 }
@@ -166,9 +208,11 @@ func (q *queue) deleted(n int) {
 }
 
 // recount counts the stored examples again, because old ones may have been removed.
-func (q *queue) recount() {
-	q.writing.Lock()
-	defer q.writing.Unlock()
+func (q *queue) recount(ctx context.Context) {
+	if q.lock(ctx) != nil {
+		return
+	}
+	defer q.unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stored = q.count()
@@ -183,22 +227,27 @@ func (q *queue) lengths() (stored, queued int) {
 
 // run writes the waiting examples again and again, and a last time when ctx ends.
 func (q *queue) run(ctx context.Context) {
+	var again <-chan time.Time // nil: there was room for the last write
 	for ctx.Err() == nil {
 		select {
 		case <-q.added:
+		case <-again:
 		case <-ctx.Done():
 		}
 		select {
 		case <-time.After(writeDelay):
 		case <-ctx.Done():
 		}
-		_ = q.write() // q.failure reports the error
+		again = nil
+		if err := q.write(context.WithoutCancel(ctx)); errors.Is(err, api.ErrFull) { // q.failure reports the error
+			again = time.After(refusedPause)
+		}
 	}
 }
 
 // close writes what was added since run ended, or says how many examples are lost.
 func (q *queue) close() error {
-	err := q.write()
+	err := q.write(context.Background())
 	if _, queued := q.lengths(); err != nil && queued > 0 {
 		return fmt.Errorf("%d examples were not written: %w", queued, err)
 	}

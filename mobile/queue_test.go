@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"p2pnode/learner"
+	"p2pnode/node/api"
 )
 
 // disk is a store for queues: it remembers the labels it was given, and how often.
@@ -40,7 +41,7 @@ func (d *disk) store(records []learner.Record) error {
 
 func (d *disk) queue(limit, most int) *queue {
 	return &queue{
-		store: d.store, limit: limit, most: most, added: make(chan struct{}, 1),
+		store: d.store, limit: limit, most: most, added: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		written: func(stored, queued int) { d.told = append(d.told, fmt.Sprint(stored, "+", queued)) },
 		failure: func(err error) { d.told = append(d.told, err.Error()) },
 	}
@@ -98,7 +99,7 @@ func TestQueueBoundsAndOrder(t *testing.T) {
 		if err := add(9); wrong != nil || errorCode(err) != CodeFull || !strings.Contains(err.Error(), "Flush") {
 			t.Errorf("three: %v; the fourth: %v", wrong, err)
 		}
-		go func() { _ = q.append(labelled(3, 9)) }() // writes 0, 1, 2 first
+		go func() { _ = q.append(t.Context(), labelled(3, 9)) }() // writes 0, 1, 2 first
 		time.Sleep(1500 * time.Millisecond)
 		if err := add(9); err != nil {
 			t.Errorf("the tenth of ten: %v", err)
@@ -107,7 +108,7 @@ func TestQueueBoundsAndOrder(t *testing.T) {
 			t.Errorf("the eleventh of ten: %v", err)
 		}
 		time.Sleep(time.Second)
-		if err := q.append(labelled(20, 21)); errorCode(err) != CodeFull {
+		if err := q.append(t.Context(), labelled(20, 21)); errorCode(err) != CodeFull {
 			t.Errorf("appended beyond the bound: %v", err)
 		}
 		want := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
@@ -115,7 +116,7 @@ func TestQueueBoundsAndOrder(t *testing.T) {
 			t.Errorf("written %v, want %v", d.labels, want)
 		}
 		q.deleted(2)
-		if err := q.append(labelled(20, 22)); err != nil {
+		if err := q.append(t.Context(), labelled(20, 22)); err != nil {
 			t.Errorf("after two were deleted: %v", err)
 		}
 	})
@@ -136,7 +137,7 @@ func TestQueueAfterAFailedWrite(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for name, err := range map[string]error{
-			"add": q.add(learner.Record{}), "write": q.write(), "append": q.append(labelled(7, 8)),
+			"add": q.add(learner.Record{}), "write": q.write(ctx), "append": q.append(t.Context(), labelled(7, 8)),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "no space left") {
 				t.Errorf("%s: %v", name, err)
@@ -166,9 +167,9 @@ func TestQueueFromManyGoroutines(t *testing.T) {
 				y := 1000*g + i
 				switch {
 				case i%50 == 0:
-					_ = q.append(labelled(y, y+1))
+					_ = q.append(t.Context(), labelled(y, y+1))
 				case i%20 == 0:
-					_ = q.write()
+					_ = q.write(ctx)
 					fallthrough
 				default:
 					_ = q.add(learner.Record{Y: float64(y)})
@@ -203,4 +204,86 @@ func TestPauseWritesTheQueue(t *testing.T) {
 	if stored, queued := n.queue.lengths(); stored != 1 || queued != 0 {
 		t.Errorf("%d stored, %d queued, want the one stored", stored, queued)
 	}
+}
+
+// What there is no room for waits, is told once, and is written as soon as there is room:
+// with the next example, with the next write, or by itself.
+func TestQueueWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{}
+		q := d.queue(3, 100)
+		ctx, cancel := context.WithCancel(t.Context())
+		go q.run(ctx)
+		full := func(full bool) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.err = nil
+			if full {
+				d.err = fmt.Errorf("%w: the disk is nearly full", api.ErrFull)
+			}
+		}
+		add := func(from, to int) {
+			for _, r := range labelled(from, to) {
+				if err := q.add(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		full(true)
+		add(0, 2)
+		time.Sleep(time.Second)
+		for name, err := range map[string]error{"write": q.write(ctx), "append": q.append(ctx, labelled(50, 60))} {
+			if !errors.Is(err, api.ErrFull) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		add(2, 3)
+		if err := q.add(learner.Record{}); errorCode(err) != CodeFull || !strings.Contains(err.Error(), "nearly full") {
+			t.Errorf("a fourth of three: %v", err)
+		}
+		time.Sleep(3 * refusedPause)
+		full(false)
+		time.Sleep(refusedPause + time.Second) // by itself
+		full(true)
+		add(3, 4)
+		time.Sleep(time.Second)
+		full(false)
+		add(4, 5)
+		time.Sleep(time.Second)
+		full(true)
+		add(5, 6)
+		time.Sleep(time.Second)
+		full(false)
+		if err := q.write(ctx); err != nil {
+			t.Error(err)
+		}
+		if want := []float64{0, 1, 2, 3, 4, 5}; !slices.Equal(d.labels, want) {
+			t.Errorf("written %v, want %v", d.labels, want)
+		}
+		const refused = "examples cannot be written: node: there is no room: the disk is nearly full"
+		if want := []string{refused, "3+0", refused, "5+0", refused, "6+0"}; !slices.Equal(d.told, want) {
+			t.Errorf("told %q, want %q", d.told, want)
+		}
+		cancel()
+	})
+}
+
+// Who waits for a long write, as that of a large file, gives up when its time is over.
+func TestWritesGiveUpWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{slow: time.Hour}
+		q := d.queue(10, 10)
+		var appending sync.WaitGroup
+		appending.Go(func() { _ = q.append(t.Context(), labelled(0, 1)) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := q.write(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("write: %v", err)
+		}
+		appending.Wait()
+		if err := q.write(ctx); err != nil { // nobody else writes
+			t.Error(err)
+		}
+	})
 }

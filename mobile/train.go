@@ -2,6 +2,7 @@ package mobile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -82,7 +83,8 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 	if err != nil {
 		return out, err
 	}
-	if err := n.queue.write(); err != nil {
+	// A slice does not wait for room on the disk, and no longer than it lasts for another write.
+	if err := n.queue.write(ctx); err != nil && !errors.Is(err, api.ErrFull) && ctx.Err() == nil {
 		return out, err
 	}
 	s := n.driver.beginSlice()
