@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"p2pnode/learner"
@@ -117,8 +118,8 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 // the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
 // error that names the first; the report says what is wrong with each. A file that was
 // imported before, byte for byte, or that begins with all of one, is an error, because its
-// examples would get a second budget; with again it is imported all the same. It takes as long as reading and
-// writing do, and queued examples wait meanwhile.
+// examples would get a second budget; with again it is imported all the same. It takes as
+// long as reading and writing do, and queued examples wait meanwhile, but not for a slow pipe.
 func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -126,17 +127,7 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 		return "", err
 	}
 	defer leave()
-	file, err := os.Open(path)
-	if err != nil {
-		return "", coded(CodeInput, err)
-	}
-	defer file.Close()
-	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may never end
-	var report api.ImportReport
-	err = n.queue.appendFrom(n.ctx, func(room func() error) (stored int, err error) {
-		report, err = n.node.Import(n.ctx, file, api.ImportOptions{SkipBad: skipBad, Again: again, Room: room})
-		return report.Records, err
-	})
+	report, err := n.importCSV(path, api.ImportOptions{SkipBad: skipBad, Again: again})
 	if n.ctx.Err() != nil {
 		return "", errStopped
 	}
@@ -144,6 +135,57 @@ func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, e
 		return "", describeBadLines(err, report)
 	}
 	return encodeJSON(report)
+}
+
+func (n *Node) importCSV(path string, o api.ImportOptions) (report api.ImportReport, err error) {
+	file, err := openFile(n.ctx, path)
+	if err != nil {
+		return report, coded(CodeInput, err)
+	}
+	defer file.Close()
+	defer context.AfterFunc(n.ctx, func() { _ = file.Close() })() // a pipe may never end
+	info, err := file.Stat()
+	if err != nil {
+		return report, err
+	}
+	if info.IsDir() {
+		return report, wrongInput("%s is a directory; give the path of a CSV file", path)
+	}
+	rows := io.ReadSeeker(file)
+	if !info.Mode().IsRegular() { // it may be slow, and nothing else is written while rows are read
+		var drop func() error
+		if rows, drop, err = n.node.Receive(file); err != nil {
+			return report, err
+		}
+		defer func() { err = errors.Join(err, drop()) }()
+	}
+	err = n.queue.appendFrom(n.ctx, func(room func() error) (stored int, err error) {
+		o.Room = room
+		report, err = n.node.Import(n.ctx, rows, o)
+		return report.Records, err
+	})
+	return report, err
+}
+
+// openFile opens a file to read it, until ctx ends: opening a pipe takes until somebody
+// writes to it.
+func openFile(ctx context.Context, path string) (*os.File, error) {
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		file, err := os.Open(path)
+		done <- opened{file, err}
+	}()
+	select {
+	case o := <-done:
+		return o.file, o.err
+	case <-ctx.Done():
+		go func() { _ = (<-done).file.Close() }() // of no file, after an error, this is an error
+		return nil, ctx.Err()
+	}
 }
 
 // describeBadLines adds the first bad line to an error, because the bindings cannot

@@ -27,7 +27,10 @@ func SetCrashFile(path string) (err error) {
 		return wrongInput("the crash file %q is no absolute path", path)
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	if info, err := os.Stat(path); err == nil && info.Size() > maxCrash {
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.Mode().IsRegular(): // opening a pipe takes until somebody reads it
+		return wrongInput("%q is no regular file; give the path of a file for crashes alone", path)
+	case err == nil && info.Size() > maxCrash:
 		flags |= os.O_TRUNC
 	}
 	file, err := os.OpenFile(path, flags, 0o600)

@@ -40,6 +40,12 @@ func TestCrashFile(t *testing.T) {
 	}
 }
 
+func TestCrashFileIsAFile(t *testing.T) {
+	if err := SetCrashFile(t.TempDir()); errorCode(err) != CodeInput {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
 func TestCrashFileIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "crash")
 	check(t, os.WriteFile(path, make([]byte, maxCrash+1), 0o600), SetCrashFile(path), SetCrashFile(""))

@@ -31,14 +31,11 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	if _, ok := r.(io.Seeker); ok {
 		return n.importFile(ctx, r, o)
 	}
-	whole, err := n.newSpool()
+	whole, drop, err := n.Receive(r)
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, whole.drop()) }()
-	if err := n.receive(whole, r); err != nil {
-		return report, err
-	}
+	defer func() { err = errors.Join(err, drop()) }()
 	return n.importFile(ctx, whole, o)
 }
 

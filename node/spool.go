@@ -37,6 +37,19 @@ func (s spool) drop() error {
 	return err
 }
 
+// Receive writes all that r sends to a file on the disk, for a caller of [Node.Import] that
+// must hold nothing while r is slow. drop removes the file.
+func (n *Node) Receive(r io.Reader) (whole io.ReadSeeker, drop func() error, err error) {
+	s, err := n.newSpool()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := n.receive(s, r); err != nil {
+		return nil, nil, errors.Join(err, s.drop())
+	}
+	return s, s.drop, nil
+}
+
 // receive fills a spool with all that r sends, while there is room on the disk, and goes
 // back to its start.
 func (n *Node) receive(s spool, r io.Reader) error {
