@@ -290,6 +290,22 @@ func TestFullNodeGoesOn(t *testing.T) {
 	}
 }
 
+// Until the first fit after an opening has a result, an answer says that it is a guess.
+func TestGuessesSaySo(t *testing.T) {
+	c := linearConfig(t)
+	n := open(t, c, nil)
+	check(t, n.AddExamples(rows(fixed(1), 3000)), n.Stop())
+	n = open(t, c, nil)
+	require.Eventually(t, "a model knows all examples", func() bool {
+		text, err := n.PredictJSON(rowJSON("0.5"))
+		p := parse(t, text, err)
+		if (p["guess"] == true) != (p["examples"] == 0.0) {
+			t.Errorf("not both a guess and of no example: %s", text)
+		}
+		return p["current"] == true
+	})
+}
+
 func TestAnswersOfANodeAtRest(t *testing.T) {
 	n := open(t, testConfig(t), nil) // movies
 	text, err := n.TaskJSON()

@@ -13,8 +13,10 @@ import (
 // says: a number in the units of the target, the probability of 1 for two classes (1,
 // -1 or 0 for the hinge loss), the number of the likeliest class for several. If the
 // model does not know every stored example, and fitting takes no longer than a moment,
-// it waits that moment for one that does, and then answers with what there is; with
-// no example and no neighbour that is the task's centre, undecided, or the first class.
+// it waits that moment for one that does, and then answers with what there is. With no
+// example and no neighbour, and after NewNode and [Node.DeleteExamples] until the next fit
+// has a first result, that is the task's centre, undecided, or the first class:
+// [Node.PredictJSON] calls it a guess.
 // An example that is queued is known when it is stored and a fit has ended since.
 func (n *Node) Predict(featuresLE []byte) (y float64, err error) {
 	defer n.guard(&err)
