@@ -243,6 +243,9 @@ func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	if err := s.introduceMembers(n); err != nil {
 		return nil, errors.Join(ofDirectory(err), n.Close())
 	}
+	if t := s.made.Task; t.InRounds() && s.made.Config.WakeSeconds != datadir.DefaultConfig(t).WakeSeconds {
+		log.Warn("wake_seconds " + datadir.WakeInRounds)
+	}
 	return n, nil
 }
 

@@ -3,9 +3,11 @@ package mobile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"p2pnode/internal/require"
 	"p2pnode/node/datadir"
 )
 
@@ -107,6 +109,27 @@ func TestTaskIsNoPath(t *testing.T) {
 		_, err := NewNode(NewConfig(t.TempDir(), task), nil)
 		if err == nil || !strings.Contains(err.Error(), "not its path") {
 			t.Errorf("%q: %v", task, err)
+		}
+	}
+}
+
+// A wake that has no effect is said to have none.
+func TestWakeOfATaskInRounds(t *testing.T) {
+	const task = "name = \"walks\"\n[[features]]\nname = \"steps\"\nkind = \"number\"\nmin = 0.0\nmax = 30000.0\n[target]\nname = \"tired\"\nmin = 0.0\nmax = 1.0\n"
+	for settings, warned := range map[string]bool{"wake_seconds = 600": true, "epsilon = 0.5": false} {
+		c, r := NewConfig(t.TempDir(), task), &recorder{}
+		c.Settings, c.LogLevel = settings, LogWarn
+		n, err := NewNode(c, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := func() bool { return slices.Contains(r.all(), "2 wake_seconds "+datadir.WakeInRounds) }
+		if warned {
+			require.Eventually(t, "the app is warned", said)
+		}
+		check(t, n.Stop())
+		if said() != warned {
+			t.Errorf("%s: %q", settings, r.all())
 		}
 	}
 }

@@ -69,7 +69,7 @@ what --set says counts more, and flags of their own count most.`,
 				return err
 			}
 			if t.InRounds() && cmd.Flags().Changed("wake") {
-				fmt.Fprintln(cmd.ErrOrStderr(), "--wake has no effect: the task's learner goes in rounds, and rounds.seconds of the task sets their pace.")
+				fmt.Fprintln(cmd.ErrOrStderr(), "--wake "+datadir.WakeInRounds+".")
 			}
 			report, err := aboutDirectory(o.dir, made)
 			if err != nil {

@@ -18,6 +18,10 @@ import (
 // "unprotected" to send models without any privacy guarantee.
 const Consent = "send my models without privacy"
 
+// WakeInRounds says of a wake that an owner sets why nothing comes of it where the task's
+// learner goes in rounds.
+const WakeInRounds = "has no effect: the task's learner goes in rounds, and rounds.seconds of the task sets their pace"
+
 // Config is a node's own part of the configuration: the file config.toml of its data
 // directory. What all nodes of a network must agree on is in the task. The tag "change"
 // says what a change of the key takes, other than the node's next start; see [Key].
