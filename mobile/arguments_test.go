@@ -72,6 +72,7 @@ func TestWrongArguments(t *testing.T) {
 		"1001 examples":               pageLong,
 		"not a JSON list":             n.DeleteExamples(`{"a":1}`),
 		"no such record":              n.DeleteExamples(`[17]`),
+		"number 3 is twice":           n.DeleteExamples(`[3,2,3]`),
 	} {
 		if errorCode(err) != CodeInput || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want input: ... %s", err, says)

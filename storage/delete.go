@@ -27,7 +27,10 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 	if len(seqs) == 0 {
 		return nil
 	}
-	err := s.upgraded()
+	err := distinct(seqs)
+	if err == nil {
+		err = s.upgraded()
+	}
 	if err == nil {
 		s.deleting.Lock()
 		defer s.deleting.Unlock()
@@ -40,6 +43,26 @@ func (s *Store) DeleteRecords(seqs ...learner.Seq) error {
 		return fmt.Errorf("storage: delete records: %w", err)
 	}
 	return err
+}
+
+// twice is the ErrNoRecord of a number that comes twice in a list.
+type twice learner.Seq
+
+// Error implements [error].
+func (q twice) Error() string { return fmt.Sprintf("storage: number %d is twice in the list", q) }
+
+// Is makes it an ErrNoRecord.
+func (twice) Is(target error) bool { return target == ErrNoRecord }
+
+// distinct reports an error if one of seqs comes twice.
+func distinct(seqs []learner.Seq) error {
+	sorted := slices.Sorted(slices.Values(seqs))
+	for i, q := range sorted[1:] {
+		if q == sorted[i] {
+			return twice(q)
+		}
+	}
+	return nil
 }
 
 func (s *Store) deleteAll(seqs []learner.Seq) error {

@@ -34,6 +34,9 @@ func TestDeleteAllOrNone(t *testing.T) {
 			t.Errorf("delete %v: %v, want ErrNoRecord", seqs, err)
 		}
 	}
+	if err := s.DeleteRecords(1, 3, 1); err == nil || err.Error() != "storage: number 1 is twice in the list" {
+		t.Errorf("a number twice: %v", err)
+	}
 	model.check(t, s)
 	s, l := reopen(t, s) // a refused deletion is no failed write
 	model.check(t, s)
