@@ -36,6 +36,13 @@ func TestErrorsAdviseWhatAnAppCanDo(t *testing.T) {
 	}
 	check(t, os.WriteFile(csv, []byte(header+"\n1,2\n"), 0o600))
 	_, imported := n.ImportCSV(csv, false, false)
+	other, busy := linearConfig(t), n.config
+	check(t, open(t, other, nil).Stop())
+	other.Task, other.Settings = "movies", ""
+	opened := func(c *Config) error {
+		_, err := NewNode(c, nil)
+		return err
+	}
 	const erase = "or erase it"
 	for _, c := range []struct {
 		err        error
@@ -49,6 +56,9 @@ func TestErrorsAdviseWhatAnAppCanDo(t *testing.T) {
 		{n.RemovePeer("12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"), CodeInput, "is no peer that you added"},
 		{n.ImportMembers(nil), CodeInput, "with joinMembers"},
 		{reopened(write("members.toml", "")), CodeStorage, erase},
+		{opened(other), CodeTask, "or erase this one"},
+		{opened(&busy), CodeBusy, "a node that was not stopped, of this app or of another process, uses this directory"},
+		{Erase(busy.DataDir), CodeBusy, "a node that was not stopped"},
 		{imported, CodeInput, "nothing was imported (1 bad lines, the first is line 2)"},
 	} {
 		if errorCode(c.err) != c.code || !strings.Contains(c.err.Error(), c.says) {
@@ -56,6 +66,9 @@ func TestErrorsAdviseWhatAnAppCanDo(t *testing.T) {
 		}
 		if c.err != nil && (strings.Contains(c.err.Error(), ": p2pnode ") || strings.Contains(c.err.Error(), "--")) {
 			t.Errorf("%v: no app can run a command", c.err)
+		}
+		if c.err != nil && (strings.Contains(c.err.Error(), "task.toml back") || strings.Contains(c.err.Error(), "another p2pnode")) {
+			t.Errorf("%v: no app has that", c.err)
 		}
 	}
 	if text, err := n.DiagnoseJSON(); err != nil || strings.Contains(text, "p2pnode ") {

@@ -79,15 +79,20 @@ func withoutValue(err error) error {
 // inApp returns an error's text with advice that fits an app instead of the daemon.
 func inApp(err error, code string) string {
 	text := err.Error()
-	a, has := errors.AsType[*api.Advised](err)
-	if !has {
-		return text
+	if a, has := errors.AsType[*api.Advised](err); has {
+		told := a.Err.Error()
+		switch code {
+		case CodeStorage:
+			told += "; put the newest copy of the directory back, or erase it"
+		case CodeTask:
+			told += "; take the task that the directory was made for, another directory, or erase this one"
+		}
+		text = strings.Replace(text, a.Error(), told, 1)
 	}
-	told := a.Err.Error()
-	if code == CodeStorage {
-		told += "; put the newest copy of the directory back, or erase it"
+	if errors.Is(err, storage.ErrLocked) {
+		text = strings.Replace(text, storage.ErrLocked.Error(), "a node that was not stopped, of this app or of another process, uses this directory", 1)
 	}
-	return strings.Replace(text, a.Error(), told, 1)
+	return text
 }
 
 // errorCode returns the code of an error: its own, or that of its cause.

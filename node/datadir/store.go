@@ -152,8 +152,8 @@ func belongs(store *storage.Store, name string, files Files) error {
 			return fmt.Errorf("node: read whose the database is: %w", err)
 		}
 		if made != "" && !slices.Contains(m.values, made) {
-			return fmt.Errorf("node: %s was made for %w (%s %s; its %s now says %s); put the old %s back, or start in a new directory",
-				name, m.other, m.key, made, m.file, m.values[len(m.values)-1], m.file)
+			return api.Advise(fmt.Errorf("node: %s was made for %w (%s %s; its %s now says %s)", name, m.other, m.key, made, m.file, m.values[len(m.values)-1]),
+				"put the old "+m.file+" back, or start in a new directory")
 		}
 	}
 	return nil
