@@ -73,6 +73,8 @@ func TestWrongArguments(t *testing.T) {
 		"not a JSON list":             n.DeleteExamples(`{"a":1}`),
 		"no such record":              n.DeleteExamples(`[17]`),
 		"number 3 is twice":           n.DeleteExamples(`[3,2,3]`),
+		"null is no value":            n.DeleteExamples(`null`),
+		`"x1" is there twice`:         n.AddExampleJSON(`{"x1":1,"x1":2,"y":1}`),
 	} {
 		if errorCode(err) != CodeInput || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want input: ... %s", err, says)

@@ -1,10 +1,8 @@
 package mobile
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -76,7 +74,7 @@ func NewConfig(dataDir, task string) *Config {
 // ParseConfig reads a configuration from JSON, as an app may ship it: the fields in
 // snake case, and the lists "bootstrap" and "listen". Missing fields have their
 // defaults. An app usually sets DataDir, a private network and a catalogue afterwards.
-// An unknown key is an error.
+// An unknown key is an error, as is one that is there twice, or null.
 func ParseConfig(configJSON string) (c *Config, err error) {
 	defer guard(&err)
 	c = NewConfig("", "")
@@ -102,21 +100,6 @@ type configText struct {
 	*Config
 	Bootstrap []string `json:"bootstrap"`
 	Listen    []string `json:"listen"`
-}
-
-// decodeJSON reads one JSON value and refuses unknown keys and any text after the
-// value. A number decoded into an any keeps its digits.
-func decodeJSON(text string, into any) error {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something follows the JSON value")
-	}
-	return nil
 }
 
 // AddBootstrap adds a peer to start from, in the form /ip4/.../tcp/.../p2p/ID.

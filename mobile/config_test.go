@@ -37,7 +37,12 @@ func TestParseConfig(t *testing.T) {
 		`{"max_examples":-1}`:         "-1 examples",
 		`{"listen":["tcp://x"]}`:      "listen",
 		`{"bootstrap":["/ip4/192.0.2.7/tcp/4001"]}`: "/p2p/",
-		`{} {}`: "follows",
+		`{} {}`:                             "follows",
+		`null`:                              "null",
+		`{"task":null}`:                     "null",
+		`{"Task":"movies"}`:                 `unknown field "Task"`,
+		`{"task":"movies","ta\u017fk":"x"}`: "unknown field",
+		`{"task":"movies","task":"linear"}`: `"task" is there twice`,
 	} {
 		if _, err := ParseConfig(text); errorCode(err) != CodeInput || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -130,6 +135,22 @@ func TestWakeOfATaskInRounds(t *testing.T) {
 		check(t, n.Stop())
 		if said() != warned {
 			t.Errorf("%s: %q", settings, r.all())
+		}
+	}
+}
+
+// Two spellings of a key are no way to say a setting twice.
+func TestSettingsAreKeys(t *testing.T) {
+	for settings, want := range map[string]string{
+		"Epsilon = 0.5\nepsilon = 0.7": `line 1: key "Epsilon": is no key of the configuration; do you mean epsilon?`,
+		"epsilon = 0.5\nepsilon = 0.7": "line 2",
+		"neighbors = []":               `key "neighbors": is no key`,
+		"epsilon = 'half'":             `line 1: key "epsilon": must be a number`,
+	} {
+		c := linearConfig(t)
+		c.Settings = settings
+		if _, err := NewNode(c, nil); errorCode(err) != CodeInput || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want ... %s", settings, err, want)
 		}
 	}
 }

@@ -97,8 +97,10 @@ func DefaultConfig(t *learner.Task) Config {
 func (c Config) With(text []byte, t *learner.Task) (Config, error) {
 	out := c
 	out.Accounting = ""
-	if err := decodeTOML(text, &out); err != nil {
-		return Config{}, fmt.Errorf("config: %w", err)
+	l := layered{tomlFile: tomlFile{form: configForm()}}
+	l.read(text, &out)
+	if err := l.err("config"); err != nil {
+		return Config{}, err
 	}
 	if out.Accounting == "" && out.Noise == c.Noise {
 		out.Accounting = c.Accounting
