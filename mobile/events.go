@@ -2,6 +2,7 @@ package mobile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -149,6 +150,9 @@ func (e *events) next() (c callback, ok bool) {
 // OnLog is not logged, because that would never end.
 func (e *events) deliver(c callback) {
 	if err := e.call(c); err != nil && c.kind != "" {
+		if cause := errors.Unwrap(err); cause != nil && cause.Error() == "" {
+			err = errors.New("an exception without a message; catch and print it in onEvent")
+		}
 		e.log(LogWarn, fmt.Sprintf("the listener failed at event %s: %v", c.kind, err))
 	}
 }

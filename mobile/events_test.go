@@ -90,21 +90,26 @@ func TestEventsSurvivesTheListener(t *testing.T) {
 			if strings.HasPrefix(text, "panics") {
 				panic("out of luck")
 			}
+			if strings.HasPrefix(text, "keeps quiet") {
+				return errors.New("")
+			}
 			return errors.New("no mood")
 		}}
 		e := newEvents(r, LogInfo)
 		e.post("throws", 1)
 		e.post("panics", 2)
+		e.post("keeps quiet", 3)
 		synctest.Wait()
 		e.close()
 		got := strings.Join(r.all(), "\n")
-		for _, want := range []string{"throws 1", "panics 2", "2 the listener failed at event throws: ", "no mood", "2 the listener failed at event panics: ", "out of luck"} {
+		for _, want := range []string{"throws 1", "panics 2", "2 the listener failed at event throws: ", "no mood", "2 the listener failed at event panics: ", "out of luck",
+			"2 the listener failed at event keeps quiet: an exception without a message; catch and print it in onEvent"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q is not in\n%s", want, got)
 			}
 		}
-		if n := len(r.all()); n != 4 {
-			t.Errorf("%d callbacks, want 4:\n%s", n, got)
+		if n := len(r.all()); n != 6 {
+			t.Errorf("%d callbacks, want 6:\n%s", n, got)
 		}
 	})
 }
