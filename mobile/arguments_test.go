@@ -47,6 +47,7 @@ func TestWrongArguments(t *testing.T) {
 	predict := func(b []byte) error { _, err := n.Predict(b); return err }
 	predictJSON := func(row string) error { _, err := n.PredictJSON(row); return err }
 	_, noFile := n.ImportCSV("/nowhere/a.csv", false, false)
+	_, noRegularFile := n.ImportCSV(t.TempDir(), false, false)
 	_, page0 := n.ExamplesJSON(1, 0)
 	_, pageNegative := n.ExamplesJSON(-1, 10)
 	_, pageLong := n.ExamplesJSON(1, longestPage+1)
@@ -73,6 +74,7 @@ func TestWrongArguments(t *testing.T) {
 		"not a JSON list":             n.DeleteExamples(`{"a":1}`),
 		"no such record":              n.DeleteExamples(`[17]`),
 		"number 3 is twice":           n.DeleteExamples(`[3,2,3]`),
+		"is a directory; give":        noRegularFile,
 		"null is no value":            n.DeleteExamples(`null`),
 		`"x1" is there twice`:         n.AddExampleJSON(`{"x1":1,"x1":2,"y":1}`),
 	} {

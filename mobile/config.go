@@ -164,8 +164,8 @@ func (c *Config) settle() (s settled, err error) {
 	if err := c.check(); err != nil {
 		return s, err
 	}
-	if !filepath.IsAbs(c.DataDir) {
-		return s, wrongInput("the data directory %q is not an absolute path; take a directory of the app's own that no backup copies", c.DataDir)
+	if err := absolute(c.DataDir); err != nil {
+		return s, err
 	}
 	s.Config = *c
 	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)
@@ -177,6 +177,14 @@ func (c *Config) settle() (s settled, err error) {
 	}
 	s.made.Config, err = s.settings()
 	return s, coded(CodeInput, err)
+}
+
+// absolute refuses a data directory that depends on where the process works.
+func absolute(dir string) error {
+	if filepath.IsAbs(dir) {
+		return nil
+	}
+	return wrongInput("the data directory %q is not an absolute path; take a directory of the app's own that no backup copies", dir)
 }
 
 // readTask reads the task, unless a ticket has it. A TOML text has an equals sign, and

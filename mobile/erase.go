@@ -43,9 +43,12 @@ func (n *Node) LeaveAndErase() (err error) {
 // a directory that cannot be opened: damaged, of another task, or half erased. What was
 // released stays with the peers that heard it. The ledger is lost: the same examples in
 // a new directory get a second budget. It fails with [CodeBusy] while a node has the
-// directory open, and with [CodeInput] if the directory has no node's data.
+// directory open, and with [CodeInput] if the path is not absolute, or there is no node's data.
 func Erase(dataDir string) (err error) {
 	defer guard(&err)
+	if err := absolute(dataDir); err != nil {
+		return err
+	}
 	_, err = datadir.Erase(dataDir)
 	return err
 }

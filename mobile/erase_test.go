@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"p2pnode/internal/require"
@@ -50,6 +51,16 @@ func TestEraseWhatCannotBeOpened(t *testing.T) {
 		t.Errorf("nothing there: %v", err)
 	}
 	open(t, c, nil)
+}
+
+func TestEraseRefusesWhatIsNoDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	for path, want := range map[string]string{file: "not a directory", "node": "not an absolute path", "": "not an absolute path"} {
+		if err := Erase(path); errorCode(err) != CodeInput || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want ... %s", path, err, want)
+		}
+	}
 }
 
 // bbolt panics at half a database. That holds no lock: the directory can be erased at once.

@@ -103,7 +103,7 @@ func openErasure(dir string) (e *erasure, err error) {
 		return e, noNode(dir)
 	}
 	if info, look := os.Stat(dir); look == nil && !info.IsDir() {
-		return e, unusable(dir, syscall.ENOTDIR)
+		return e, api.WrongRequest(unusable(dir, syscall.ENOTDIR))
 	}
 	if err != nil {
 		return e, fmt.Errorf("node: erase %s: %w", dir, err)
