@@ -50,6 +50,7 @@ func TestWrongArguments(t *testing.T) {
 	_, noRegularFile := n.ImportCSV(t.TempDir(), false, false)
 	_, page0 := n.ExamplesJSON(1, 0)
 	_, pageNegative := n.ExamplesJSON(-1, 10)
+	_, pageFrom0 := n.ExamplesJSON(0, 10)
 	_, pageLong := n.ExamplesJSON(1, longestPage+1)
 	for says, err := range map[string]error{
 		"0 numbers, want 20":          predict(nil),
@@ -70,7 +71,9 @@ func TestWrongArguments(t *testing.T) {
 		"no such file":                noFile,
 		"a page has 1 to":             page0,
 		"10 examples from number -1":  pageNegative,
+		"10 examples from number 0":   pageFrom0,
 		"1001 examples":               pageLong,
+		"1001 bytes":                  n.Pause(strings.Repeat("x", 1001)),
 		"not a JSON list":             n.DeleteExamples(`{"a":1}`),
 		"no such record":              n.DeleteExamples(`[17]`),
 		"number 3 is twice":           n.DeleteExamples(`[3,2,3]`),

@@ -218,7 +218,7 @@ func (n *Node) ExamplesJSON(from, count int) (listJSON string, err error) {
 		return "", err
 	}
 	defer leave()
-	if from < 0 || count < 1 || count > longestPage {
+	if from < 1 || count < 1 || count > longestPage {
 		return "", wrongInput("%d examples from number %d: numbers start at 1, and a page has 1 to %d", count, from, longestPage)
 	}
 	list, err := n.node.RecordsFrom(n.ctx, uint64(from), count)

@@ -46,6 +46,9 @@ type Node struct {
 // stopWithin is how long Stop and Pause wait.
 const stopWithin = 10 * time.Second
 
+// longestReason is the most bytes of a reason to pause.
+const longestReason = 1000
+
 var (
 	errStopped = coded(CodeStopped, errors.New("the node was stopped; make a new one"))
 	errNotMade = coded(CodeStopped, errors.New("there is no node; make one with newNode"))
@@ -198,8 +201,8 @@ func (n *Node) end() {
 // stays open, and examples, predictions and fits go on. Queued examples are written,
 // because the system may end an app in the background at any time. A slice of
 // [Node.Train] under way ends; a later one takes part all the same. reason is shown in
-// the state, for example "in the background". It returns within ten seconds, as Stop
-// does.
+// the state, for example "in the background", at most 1000 bytes. It returns within ten
+// seconds, as Stop does.
 func (n *Node) Pause(reason string) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -207,6 +210,9 @@ func (n *Node) Pause(reason string) (err error) {
 		return err
 	}
 	defer leave()
+	if len(reason) > longestReason {
+		return wrongInput("a reason to pause of %d bytes is longer than %d", len(reason), longestReason)
+	}
 	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
 	defer cancel()
 	err = n.driver.pause(ctx, reason)

@@ -133,7 +133,7 @@ final class Errors implements Scenario {
             bad("battery " + n, () -> node.setPower(n, false, false));
         }
         bad("train for less than nothing", () -> node.train(-1));
-        for (long n : new long[] {-1, Long.MIN_VALUE}) {
+        for (long n : new long[] {-1, 0, Long.MIN_VALUE}) {
             bad("examples from " + n + " on", () -> node.examplesJSON(n, 10));
         }
         for (long n : new long[] {-1, 0, 1001, Long.MAX_VALUE}) {
