@@ -85,6 +85,10 @@ func TestJVM(t *testing.T) {
 		t.Skip("runs in a step of its own: set P2PNODE_JVM=yes")
 	}
 	m := newMachine(t)
+	if out := os.Getenv("P2PNODE_JVM_OUT"); out != "" {
+		m.leave(t, out)
+		return
+	}
 	for _, s := range scenarios {
 		t.Run(s, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +99,19 @@ func TestJVM(t *testing.T) {
 		t.Parallel()
 		t.Log(m.sample(t, "SampleTest", t.TempDir(), "../../docs/tasks/activity.toml"))
 	})
+}
+
+// leave puts the classes and the library into a new directory, for somebody who runs Java of
+// her own.
+func (m machine) leave(t *testing.T, out string) {
+	t.Helper()
+	if !filepath.IsAbs(out) {
+		t.Fatalf("P2PNODE_JVM_OUT is %q: give an absolute path of a directory that does not exist", out)
+	}
+	require.NoError(t, os.CopyFS(out, os.DirFS(m.classes)))
+	const name = "libgojni.so"
+	library, err := os.ReadFile(filepath.Join(m.library, name))
+	require.NoError(t, err, os.WriteFile(filepath.Join(out, name), library, 0o755))
 }
 
 // prove runs a scenario under the JVM's checks.
