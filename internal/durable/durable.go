@@ -50,10 +50,11 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 // MkdirAll makes a directory that only its owner can read, and those above it, unless they
 // are there. Each belongs to the owner of the one that it is in.
 func MkdirAll(path string) error {
-	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+	above := filepath.Dir(path)
+	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) || above == path { // no such drive
 		return os.MkdirAll(path, 0o700)
 	}
-	if err := MkdirAll(filepath.Dir(path)); err != nil {
+	if err := MkdirAll(above); err != nil {
 		return err
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
