@@ -142,7 +142,7 @@ func (n *Node) grown(r io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("node: %w", err)
 		}
-		if found {
+		if found && earlier.Records > 0 {
 			return api.Advise(
 				fmt.Errorf("%w: it begins with all of what was imported on %s, %d records%s; nothing was stored, because these would be records twice, with a second budget",
 					api.ErrChanged, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
