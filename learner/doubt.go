@@ -99,7 +99,7 @@ func (d *doubter) size() {
 	d.doubt(e.Records == 0 || e.Nodes > 0 && float64(d.Dimension()) > all || float64(d.Dimension()) <= e.Records, "features",
 		"make %d weights, more than the %v records of a node: alone it can tell little of them, and has to believe the others", d.Dimension(), e.Records)
 	d.doubt(e.Nodes == 0 || d.Silent() || d.Graph.Degree < e.Nodes, "graph.degree", "is %d, and a node has %d others to choose from. Write %d", d.Graph.Degree, e.Nodes-1, max(1, e.Nodes-1))
-	d.doubt(e.Records == 0 || float64(d.CohortSize) >= e.Records, "cohort_size", "is %d, and a node has %v records: those of a second cohort wait until the first has spent its budget", d.CohortSize, e.Records)
+	d.doubt(e.Records == 0 || d.Silent() || float64(d.Cohort()) >= e.Records, "cohort_size", "is %d, and a node has %v records: those of a second cohort wait until the first has spent its budget", d.Cohort(), e.Records)
 }
 
 func (d *doubter) sums() {

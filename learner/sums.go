@@ -43,9 +43,14 @@ func (s *Sums) Share() float64 {
 	return min(1, total)
 }
 
-// Stored is the largest number of records that can come one after the other with no more than
-// Records to learn from among them; the others are held out.
-func (s *Sums) Stored() int { return s.Records + s.Records/(Fold-1) }
+// Cohort is how many records share one budget: with private sums no more, of those to learn
+// from, than a sum takes. A cohort pays as a whole, so some would pay otherwise and be in none.
+func (t *Task) Cohort() int {
+	if len(t.Sums.Recipes) == 0 {
+		return t.CohortSize
+	}
+	return min(t.CohortSize, t.Sums.Records+t.Sums.Records/(Fold-1)) // one of Fold is held out
+}
 
 // Widest is the number of coordinates of the largest sum; 0: there are no sums.
 // catalogue is that of the task's key.

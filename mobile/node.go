@@ -216,9 +216,12 @@ func (n *Node) Pause(reason string) (err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
 	defer cancel()
 	err = n.driver.pause(ctx, reason)
-	_ = n.queue.write(ctx) // q.failure reports the error
-	if errors.Is(err, context.DeadlineExceeded) {
+	unwritten := n.queue.write(ctx) // another error of it than that of ctx q.failure reports
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
+	case err == nil && errors.Is(unwritten, context.DeadlineExceeded):
+		return coded(CodeBusy, errors.New("the node is paused, and examples still wait for others to be written; call pause again to know when they are"))
 	}
 	return err // the node may have been stopped meanwhile
 }

@@ -84,7 +84,7 @@ func (n *Node) train(ctx context.Context, length time.Duration) (out training, e
 		return out, err
 	}
 	// A slice does not wait for room on the disk, and no longer than it lasts for another write.
-	if err := n.queue.write(ctx); err != nil && !errors.Is(err, api.ErrFull) && ctx.Err() == nil {
+	if err := n.queue.write(ctx); err != nil && !errors.Is(err, api.ErrFull) && !errors.Is(err, ctx.Err()) {
 		return out, err
 	}
 	s := n.driver.beginSlice()

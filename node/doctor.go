@@ -157,22 +157,17 @@ func missingProblems(d *api.Diagnosis, sums *api.Sums) (problems []string) {
 		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) { // it may run, and what to do is said
 			ask = ""
 		}
-		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s%s", strings.Join(why[reason], ", "), reason, ask, consequences(sums, missing)))
+		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s", strings.Join(why[reason], ", "), reason, ask))
 	}
-	return problems
-}
-
-// consequences says what it means for the sums to come that so many members are missing.
-func consequences(sums *api.Sums, missing int) (text string) {
-	if slices.ContainsFunc(sums.List, func(s api.Sum) bool { return s.State == api.SumWaiting }) {
-		text = "; a private sum opens only when all members are there"
+	if missing > 0 && slices.ContainsFunc(sums.List, func(s api.Sum) bool { return s.State == api.SumWaiting }) {
+		problems = append(problems, "a private sum opens only when all members of its committee are there")
 	}
 	for _, s := range sums.List {
 		if stake := s.Stake(sums.Committee.Lacks(missing)); stake != "" {
-			text += fmt.Sprintf("; the closed sum %s %s", s.ID[:8], stake)
+			problems = append(problems, fmt.Sprintf("the closed sum %s %s", s.ID[:8], stake))
 		}
 	}
-	return text
+	return problems
 }
 
 // checkBootstrap tries all bootstrap peers at the same time.

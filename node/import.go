@@ -104,13 +104,16 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 type measure struct {
 	hash.Hash
 	size int64
+	last byte
 }
 
 func newMeasure() *measure { return &measure{Hash: sha256.New()} }
 
 // Write implements [io.Writer].
 func (m *measure) Write(p []byte) (int, error) {
-	m.size += int64(len(p))
+	if m.size += int64(len(p)); len(p) > 0 {
+		m.last = p[len(p)-1]
+	}
 	return m.Hash.Write(p)
 }
 
@@ -141,6 +144,12 @@ func (n *Node) grown(r io.Reader) error {
 		earlier, found, err := n.store.Imported(begin.digest())
 		if err != nil {
 			return fmt.Errorf("node: %w", err)
+		}
+		if found && begin.last != '\n' { // the line may go on
+			if _, err := io.CopyN(begin, file, 1); err != nil && err != io.EOF {
+				return fmt.Errorf("node: read the file: %w", err)
+			}
+			found = begin.last == '\n' || begin.last == '\r'
 		}
 		if found && earlier.Records > 0 {
 			return api.Advise(

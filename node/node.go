@@ -159,16 +159,11 @@ func (n *Node) added(stored []learner.Record, noted learner.Tally) error {
 	return nil
 }
 
-// cohortRule says which records are stored, and when they begin a new cohort. A cohort pays
-// as a whole, so in one that is larger than a private sum some would pay and be in none.
+// cohortRule says which records are stored, and when they begin a new cohort.
 func (n *Node) cohortRule() storage.Intake {
-	size := n.files.Task.CohortSize
-	if n.sums != nil {
-		size = min(size, n.files.Task.Sums.Stored())
-	}
 	return storage.Intake{
 		Admit:  n.files.Task.Admit,
-		Size:   size,
+		Size:   n.files.Task.Cohort(),
 		Age:    time.Duration(n.live.Load().CohortHours * float64(time.Hour)),
 		Closed: n.closed,
 	}

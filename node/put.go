@@ -57,7 +57,7 @@ func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error
 	if l.File == nil {
 		return ack, nil
 	}
-	return ack, n.noteImport(*l.File, storage.Imported{Records: l.Records + len(arrivals), Time: time.Now()})
+	return ack, n.noteImport(*l.File, storage.Imported{Records: l.Records + len(arrivals), Time: time.Now(), Size: l.Size})
 }
 
 // openLines finds out from its header what the lines of a pipe are.

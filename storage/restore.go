@@ -71,7 +71,10 @@ func Restore(from, path string, accept func(*Store) (privacy.Policy, error), rep
 	}
 	if replacing != nil {
 		if err := replacing(); err != nil {
-			return kept, fmt.Errorf("storage: restore %s, restore again: %w", from, err)
+			if kept != "" {
+				err = errors.Join(err, remove(kept, anchorPath(kept)))
+			}
+			return "", fmt.Errorf("storage: restore %s, restore again: %w", from, err)
 		}
 	}
 	if err := r.replace(); err != nil {

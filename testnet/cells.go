@@ -51,7 +51,7 @@ func (r *reader) tally() {
 		p := &r.set.People[i]
 		all = all.Plus(r.noted[i])
 		for _, c := range r.set.Task.Tally(r.noted[i]) {
-			if share := float64(c.Clamped+c.Unknown) / float64(len(p.Records)); share > .5 {
+			if share := float64(c.Clamped+c.Unknown) / float64(len(p.Records)); share > .5 && len(p.Records) >= minRecords {
 				r.set.Misfits = append(r.set.Misfits, Misfit{p.Name, c.Column, share})
 			}
 		}

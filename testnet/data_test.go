@@ -197,7 +197,7 @@ func TestReadCSVCounts(t *testing.T) {
 
 // Whoever writes a column in another unit is named.
 func TestReadCSVNamesMisfits(t *testing.T) {
-	d := mustRead(t, people(5, 5)+strings.Repeat("other,Drama,1990,50\n", 4)+"other,Drama,1990,3\np0,Drama,1990,50\n")
+	d := mustRead(t, people(5, 5)+strings.Repeat("other,Drama,1990,50\n", 4)+"other,Drama,1990,3\np0,Drama,1990,50\nfew,Drama,1990,50\n")
 	if want := []Misfit{{"other", "rating", 0.8}}; !slices.Equal(d.Misfits, want) {
 		t.Fatalf("misfits %+v, want %+v", d.Misfits, want)
 	}

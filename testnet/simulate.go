@@ -124,7 +124,7 @@ func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant
 	for i := range d.People {
 		list[i] = sim.Participant{
 			ID:       sim.Name(i),
-			Records:  cohorts(d.People[i].Records, d.Task.CohortSize),
+			Records:  cohorts(d.People[i].Records, d.Task.Cohort()),
 			Edges:    edges[i],
 			Policy:   policy,
 			Releases: d.Task.Release.Releases,

@@ -73,14 +73,15 @@ func importPipe(cmd *cobra.Command, o *options, in io.Reader, options api.Import
 
 func (p *pipeLines) run(ctx context.Context, in io.Reader) error {
 	whole := sha256.New()
-	lines := readLines(ctx, io.TeeReader(in, whole))
+	read := &counting{in: in}
+	lines := readLines(ctx, io.TeeReader(read, whole))
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
 	for armed := false; ; {
 		select {
 		case l := <-lines:
 			if l.err != nil {
-				return p.end(l.err, whole)
+				return p.end(l.err, whole, read.size)
 			}
 			if err := p.take(l); err != nil {
 				return err
@@ -106,8 +107,21 @@ func (p *pipeLines) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// end stores the last lines of a pipe that has ended, and the digest of all lines.
-func (p *pipeLines) end(why error, whole hash.Hash) error {
+// counting counts what is read. Only its reader knows the size before it has ended.
+type counting struct {
+	in   io.Reader
+	size int64
+}
+
+// Read implements [io.Reader].
+func (c *counting) Read(b []byte) (int, error) {
+	n, err := c.in.Read(b)
+	c.size += int64(n)
+	return n, err
+}
+
+// end stores the last lines of a pipe that has ended, and the digest and the size of all lines.
+func (p *pipeLines) end(why error, whole hash.Hash, size int64) error {
 	if why != io.EOF {
 		return errors.Join(p.flush(), fmt.Errorf("read the lines: %w", why))
 	}
@@ -116,7 +130,7 @@ func (p *pipeLines) end(why error, whole hash.Hash) error {
 		return err
 	}
 	file := api.Digest(whole.Sum(nil))
-	p.waiting.File, p.waiting.Again = &file, p.options.Again
+	p.waiting.File, p.waiting.Size, p.waiting.Again = &file, size, p.options.Again
 	p.waiting.Whole, p.waiting.Records = p.total.Records+p.total.Same == 0, p.total.Records+p.total.Same
 	if p.waiting.Whole && len(p.waiting.Lines) == 0 {
 		p.waiting.File = nil // nothing was stored

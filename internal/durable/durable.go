@@ -6,7 +6,10 @@ package durable
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -15,11 +18,10 @@ import (
 // returns when it is on disk. If it is interrupted, path has the old or the new
 // content; a file whose name begins with the same letters may be left beside it.
 func Replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	f, err := createTemp(path)
 	if err != nil {
 		return err
 	}
-	give(f)
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
@@ -30,17 +32,45 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// createTemp makes a file beside path with a new name.
+func createTemp(path string) (*os.File, error) {
+	if !gives() {
+		return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	}
+	for {
+		f, err := create(fmt.Sprintf("%s.%d", path, rand.Uint32()), os.O_RDWR, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// create makes a new file. It belongs to the directory's owner if root makes it.
+func create(path string, flag int, mode os.FileMode) (*os.File, error) {
+	flag |= os.O_CREATE | os.O_EXCL
+	if !gives() {
+		return os.OpenFile(path, flag, mode)
+	}
+	in, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f, err := in.OpenFile(filepath.Base(path), flag, mode)
+	if err == nil {
+		give(in, f)
+	}
+	return f, err
+}
+
 // OpenFile is [os.OpenFile], and a file that it makes belongs to the directory's owner.
 func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
-	if flag&os.O_CREATE == 0 {
+	if flag&os.O_CREATE == 0 || !gives() {
 		return os.OpenFile(path, flag, mode)
 	}
 	// Only what is certainly new is given away: another user may put a link to a file of
 	// root's here.
-	f, err := os.OpenFile(path, flag|os.O_EXCL, mode)
-	if err == nil {
-		give(f)
-	}
+	f, err := create(path, flag, mode)
 	if flag&os.O_EXCL == 0 && errors.Is(err, fs.ErrExist) {
 		return os.OpenFile(path, flag, mode)
 	}
@@ -50,17 +80,39 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 // MkdirAll makes a directory that only its owner can read, and those above it, unless they
 // are there. Each belongs to the owner of the one that it is in.
 func MkdirAll(path string) error {
+	path = filepath.Clean(path)
 	above := filepath.Dir(path)
-	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) || above == path { // no such drive
+	if _, err := os.Stat(path); !gives() || err == nil || !errors.Is(err, fs.ErrNotExist) || above == path {
 		return os.MkdirAll(path, 0o700)
 	}
 	if err := MkdirAll(above); err != nil {
 		return err
 	}
-	if err := os.Mkdir(path, 0o700); err != nil {
+	if err := mkdir(above, filepath.Base(path)); err != nil {
 		return os.MkdirAll(path, 0o700) // another process made it, or it cannot be made
 	}
-	giveDir(path)
+	return nil
+}
+
+// mkdir makes a directory in another one, and gives it away if it is empty, as a new one is: its
+// name may be that of another one by now.
+func mkdir(above, name string) error {
+	in, err := os.OpenRoot(above)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := in.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	d, err := in.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if _, err := d.ReadDir(1); err == io.EOF {
+		give(in, d)
+	}
 	return nil
 }
 

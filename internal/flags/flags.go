@@ -16,7 +16,7 @@ import (
 // what the parser of Go said. Other errors it returns as they are.
 func Wrong(set *pflag.FlagSet, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		if names := near(set, unknown.GetSpecifiedName()); len(names) > 0 {
+		if names := near(set, unknown.GetSpecifiedName()); len(names) > 0 && unknown.GetSpecifiedShortnames() == "" {
 			return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(names, " or --"))
 		}
 		return err

@@ -191,6 +191,7 @@ type Lines struct {
 	// File is the digest of the whole pipe, which has come to its end; nil: it has not, or
 	// is not to be known again as a file.
 	File    *Digest `json:"file,omitempty"`
+	Size    int64   `json:"size,omitempty"`    // of the whole pipe, in bytes; 0: not known
 	Records int     `json:"records,omitempty"` // that were put before of this file
 	Whole   bool    `json:"whole,omitempty"`   // nothing was put before: refuse a file that was imported
 	Again   bool    `json:"again,omitempty"`   // take a file that was imported before all the same

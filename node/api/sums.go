@@ -127,7 +127,12 @@ func (s *Sum) Stake(lacks int) string {
 	if s.State != SumClosed || lacks == 0 {
 		return ""
 	}
-	return fmt.Sprintf("needs %d more of the members until %s; otherwise it is dead, and what was paid for it is lost", lacks, time.Unix(s.Dies, 0).Format("15:04 (Monday 2 January)"))
+	dies := time.Unix(s.Dies, 0)
+	at := dies.Format("15:04 (Monday 2 January)")
+	if !time.Now().Before(dies) {
+		return fmt.Sprintf("had to be added up until %s: unless a member that is missing has its result, it is dead, and what was paid for it is lost", at)
+	}
+	return fmt.Sprintf("needs %d more of the members until %s; otherwise it is dead, and what was paid for it is lost", lacks, at)
 }
 
 // Duty is how far a member of the committee has come in a sum.

@@ -83,7 +83,7 @@ func makeAs(dir string, n New, key crypto.PrivKey) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, KeyFile)); err == nil {
 		return api.Advise(fmt.Errorf("node: %s already holds a node; choose another directory", dir),
-			"init --if-missing leaves this one as it is, and this erases it, with what it says was spent: p2pnode erase --dir "+dir)
+			"init --if-missing leaves this one as it is; this erases it, its records and its ledger: p2pnode erase --dir "+dir)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return unusable(dir, err)
 	}
@@ -206,7 +206,7 @@ func configText(dir string) ([]byte, error) {
 // unread is the error of a file that cannot be read: lost is what to do if it is not there.
 func unread(what string, err error, lost string) error {
 	if errors.Is(err, fs.ErrPermission) {
-		lost = "the file must belong to the user who runs the node, which it does not after a command with sudo: give it back with chown"
+		lost = "the file must belong to the user who runs the node: if another user made it, give it back with chown"
 	}
 	return fmt.Errorf("node: read the %s: %w; %s", what, err, lost)
 }

@@ -132,7 +132,7 @@ func (e *Explanation) releases(t *learner.Task, c *Config) error {
 	if !t.Silent() {
 		e.Releases = &ExplainedReleases{
 			Count: c.Releases, Seconds: c.WakeSeconds, Rounds: t.InRounds(), Ends: t.InRounds() && t.Rounds.Count > 0, Free: !t.Clocked() && !t.InRounds(), Bytes: gossip.ModelBytes(t.Dimension()),
-			Neighbours: t.Graph.Degree, Rule: t.Graph.Rule, Servers: len(t.Servers()), Cohort: t.CohortSize,
+			Neighbours: t.Graph.Degree, Rule: t.Graph.Rule, Servers: len(t.Servers()), Cohort: t.Cohort(),
 		}
 		if t.InRounds() {
 			e.Releases.Seconds = t.Rounds.Seconds

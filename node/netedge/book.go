@@ -90,7 +90,7 @@ func OpenBook(store *storage.Store, network string, log *slog.Logger) (*Book, er
 		}
 		b.known[info.ID] = a
 	}
-	b.makeRoom() // earlier versions kept more
+	b.keep(maxMet) // earlier versions kept more
 	return b, nil
 }
 
@@ -147,7 +147,7 @@ func (b *Book) met(e event.EvtPeerIdentificationCompleted) {
 	defer b.mu.Unlock()
 	a := b.known[e.Peer]
 	if a == nil {
-		b.makeRoom()
+		b.keep(maxMet - 1)
 		a = &acquaintance{}
 		b.known[e.Peer] = a
 	}
@@ -181,18 +181,17 @@ func (a *acquaintance) meet(now time.Time) {
 // stood is how long after the first time a peer was seen again.
 func (a *acquaintance) stood() time.Duration { return a.seen.Sub(a.first) }
 
-// makeRoom forgets peers if the node has met too many to remember one more: those that
-// were not seen for the longest time, except those that stood longest. The caller holds
-// b.mu.
-func (b *Book) makeRoom() {
+// keep forgets peers if the node has met more than so many: those that were not seen for the
+// longest time, except those that stood longest. The caller holds b.mu.
+func (b *Book) keep(most int) {
 	met := b.sorted(func(a *acquaintance) bool { return !a.added })
-	if len(met) < maxMet {
+	if len(met) <= most {
 		return
 	}
 	stood := slices.Clone(met)
 	slices.SortStableFunc(stood, func(x, y peer.ID) int { return cmp.Compare(b.known[y].stood(), b.known[x].stood()) })
 	others := slices.DeleteFunc(met, func(id peer.ID) bool { return slices.Contains(stood[:maxStood], id) })
-	for _, id := range others[maxMet-1-maxStood:] {
+	for _, id := range others[most-maxStood:] {
 		delete(b.known, id)
 	}
 }

@@ -148,7 +148,7 @@ func TestTheBookIsBounded(t *testing.T) {
 	start := time.Now()
 	for i := range 3 * maxMet {
 		b.mu.Lock()
-		b.makeRoom()
+		b.keep(maxMet - 1)
 		b.known[peer.ID(fmt.Sprint(i))] = &acquaintance{seen: start.Add(time.Duration(i) * time.Second), addrs: first.Addrs}
 		b.mu.Unlock()
 	}
@@ -169,7 +169,7 @@ func TestWhoHasStoodIsRemembered(t *testing.T) {
 	enter := func(b *Book, id peer.ID, first, again time.Time) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.makeRoom()
+		b.keep(maxMet - 1)
 		b.known[id] = &acquaintance{}
 		b.known[id].meet(first)
 		b.known[id].meet(again)
@@ -198,6 +198,9 @@ func TestWhoHasStoodIsRemembered(t *testing.T) {
 		t.Errorf("%d are stored, %v", len(stored), err)
 	}
 	b = reopen(t, b.store)
+	if len(b.known) != maxMet {
+		t.Errorf("%d are remembered after a restart", len(b.known))
+	}
 	for id := range old {
 		if b.known[id] == nil {
 			t.Fatal("a peer known for long was pushed out")

@@ -19,7 +19,7 @@ import (
 // for the result.
 type Contribution struct {
 	Ledger *storage.Ledger
-	// Opens is the time before which the sum does not begin, see [Pace]. The device asks
+	// Opens is the time before which the sum does not begin, see [Course]. The device asks
 	// less often before it. Zero: there is none.
 	Opens time.Time
 	// Cohorts returns the cohorts that may pay now.

@@ -21,7 +21,7 @@ import (
 // Membership says how a member takes part in a sum.
 type Membership struct {
 	Root string // holds the members' directories; it belongs in no backup
-	// Opens is the time before which the sum does not begin, see [Pace]. Zero: there is none.
+	// Opens is the time before which the sum does not begin, see [Course]. Zero: there is none.
 	Opens time.Time
 	// Open is for how long the sum takes contributions, counted from when all members are
 	// there. Once Later has passed after that, nothing is opened any more, and the keys

@@ -73,9 +73,9 @@ function area(points) {
   return pieces.join('');
 }
 
-// widen leaves air around a range, enough for levels that differ in the digits that are written.
+// widen leaves air around a range; around zero alone so much that its levels are written otherwise.
 function widen(low, high) {
-  const air = Math.max((high - low) * 0.08, Math.abs(high) * 0.002, 1e-5);
+  const air = Math.max((high - low) * 0.08, Math.abs(high) * 0.002, low === 0 && high === 0 ? 1e-5 : 1e-9);
   return [low - air, high + air];
 }
 
