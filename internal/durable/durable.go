@@ -57,6 +57,9 @@ func create(path string, flag int, mode os.FileMode) (*os.File, error) {
 	}
 	defer in.Close()
 	f, err := in.OpenFile(filepath.Base(path), flag, mode)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok { // its path is the name alone
+		failed.Op, failed.Path = "open", path
+	}
 	if err == nil {
 		give(in, f)
 	}
