@@ -34,7 +34,7 @@ func Replace(path string, data []byte) error {
 
 // createTemp makes a file beside path with a new name.
 func createTemp(path string) (*os.File, error) {
-	if !gives() {
+	if !gives(filepath.Dir(path)) {
 		return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	}
 	for {
@@ -48,7 +48,7 @@ func createTemp(path string) (*os.File, error) {
 // create makes a new file. It belongs to the directory's owner if root makes it.
 func create(path string, flag int, mode os.FileMode) (*os.File, error) {
 	flag |= os.O_CREATE | os.O_EXCL
-	if !gives() {
+	if !gives(filepath.Dir(path)) {
 		return os.OpenFile(path, flag, mode)
 	}
 	in, err := os.OpenRoot(filepath.Dir(path))
@@ -68,7 +68,7 @@ func create(path string, flag int, mode os.FileMode) (*os.File, error) {
 
 // OpenFile is [os.OpenFile], and a file that it makes belongs to the directory's owner.
 func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
-	if flag&os.O_CREATE == 0 || !gives() {
+	if flag&os.O_CREATE == 0 || !gives(filepath.Dir(path)) {
 		return os.OpenFile(path, flag, mode)
 	}
 	// Only what is certainly new is given away: another user may put a link to a file of
@@ -85,11 +85,14 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 func MkdirAll(path string) error {
 	path = filepath.Clean(path)
 	above := filepath.Dir(path)
-	if _, err := os.Stat(path); !gives() || err == nil || !errors.Is(err, fs.ErrNotExist) || above == path {
+	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) || above == path { // no such drive
 		return os.MkdirAll(path, 0o700)
 	}
 	if err := MkdirAll(above); err != nil {
 		return err
+	}
+	if !gives(above) {
+		return os.MkdirAll(path, 0o700)
 	}
 	if err := mkdir(above, filepath.Base(path)); err != nil {
 		return os.MkdirAll(path, 0o700) // another process made it, or it cannot be made
