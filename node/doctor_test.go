@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,15 +156,22 @@ func TestDoctorFindsMembersOfAnotherTask(t *testing.T) {
 // What it means that members are missing depends on how far each sum is.
 func TestDoctorSaysWhatIsAtStake(t *testing.T) {
 	d := &api.Diagnosis{Committee: []api.MemberCheck{{Peer: "one", Self: true, Reached: true}, {Peer: "two", Reached: true}, {Peer: "three", Why: "asleep"}, {Peer: "four", Why: "asleep"}}}
-	dies := time.Date(2026, time.November, 30, 17, 5, 0, 0, time.Local).Unix()
-	for state, want := range map[api.SumState]string{
-		api.SumWaiting: "; a private sum opens only when all members are there",
-		api.SumOpen:    "",
-		api.SumClosed:  "; the closed sum abcdabcd needs 1 more of the members until 17:05 (Monday 30 November); otherwise it is dead, and what was paid for it is lost",
+	const asleep = "of the committee, three, four cannot be reached (asleep): ask its owner to run it"
+	hour := time.Now().Add(time.Hour)
+	for _, c := range []struct {
+		state api.SumState
+		dies  time.Time
+		want  []string
+	}{
+		{api.SumWaiting, hour, []string{asleep, "a private sum opens only when all members of its committee are there"}},
+		{api.SumOpen, hour, []string{asleep}},
+		{api.SumClosed, hour, []string{asleep, "the closed sum abcdabcd needs 1 more of the members until " + hour.Format("15:04 (Monday 2 January)") + "; otherwise it is dead, and what was paid for it is lost"}},
+		{api.SumClosed, time.Unix(0, 0), []string{asleep, "the closed sum abcdabcd had to be added up until " + time.Unix(0, 0).Format("15:04 (Monday 2 January)") +
+			": unless a member that is missing has its result, it is dead, and what was paid for it is lost"}},
 	} {
-		sums := &api.Sums{Committee: api.Committee{Colluding: 1, Quorum: 3, Members: make([]api.Member, 4)}, List: []api.Sum{{ID: "abcdabcdabcd", State: state, Dies: dies}}}
-		if got := missingProblems(d, sums); len(got) != 1 || got[0] != "of the committee, three, four cannot be reached (asleep): ask its owner to run it"+want {
-			t.Errorf("%s: %q", state, got)
+		sums := &api.Sums{Committee: api.Committee{Colluding: 1, Quorum: 3, Members: make([]api.Member, 4)}, List: []api.Sum{{ID: "abcdabcdabcd", State: c.state, Dies: c.dies.Unix()}}}
+		if got := missingProblems(d, sums); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", c.state, got)
 		}
 	}
 }

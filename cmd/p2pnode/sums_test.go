@@ -194,7 +194,7 @@ func TestSumTexts(t *testing.T) {
 			for i := range missing {
 				s.Missing = append(s.Missing, four.Members[3-i].Peer)
 			}
-			s.Dies = time.Date(2026, time.November, 30, 17, 5, 0, 0, time.Local).Unix()
+			s.Dies = time.Date(2099, time.November, 30, 17, 5, 0, 0, time.Local).Unix()
 		})
 	}
 	noted := func(keys []api.KeysForSum, list ...api.Sum) api.MemberKeys {
