@@ -165,8 +165,8 @@ func ending(all []saying, status syscall.WaitStatus, i *injector) (string, error
 		return "did not start", nil
 	case last == "refused":
 		return "stopped releasing", nil
-	case last == "drawn" && len(all) > 1 && all[len(all)-2].what == "failed" && !i.told(): // which takes nothing from the ledger
-		return "could not read, and releases", nil
+	case last == "failed" && !i.told():
+		return "could not read", nil
 	}
 	return "", errors.New("the child ended without a reason")
 }
