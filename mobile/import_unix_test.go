@@ -24,11 +24,7 @@ func pipe(t *testing.T) (path string) {
 // Nobody writes to the pipe, so that opening it takes for ever.
 func TestStopEndsTheOpeningOfAPipe(t *testing.T) {
 	n, path := open(t, linearConfig(t), nil), pipe(t)
-	imported := make(chan error, 1)
-	go func() {
-		_, err := n.ImportCSV(path, false, false)
-		imported <- err
-	}()
+	imported := importing(n, path)
 	require.Eventually(t, "the pipe is being opened", func() bool {
 		stacks := make([]byte, 1<<20)
 		return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("os.OpenFile("))
@@ -41,14 +37,20 @@ func TestStopEndsTheOpeningOfAPipe(t *testing.T) {
 	check(t, err, writer.Close())
 }
 
-// While a pipe is slow, everything else goes on.
-func TestNobodyWaitsForAPipe(t *testing.T) {
-	n, path := open(t, linearConfig(t), nil), pipe(t)
+// importing imports a file, and tells the error.
+func importing(n *Node, path string) <-chan error {
 	imported := make(chan error, 1)
 	go func() {
 		_, err := n.ImportCSV(path, false, false)
 		imported <- err
 	}()
+	return imported
+}
+
+// While a pipe is slow, everything else goes on.
+func TestNobodyWaitsForAPipe(t *testing.T) {
+	n, path := open(t, linearConfig(t), nil), pipe(t)
+	imported := importing(n, path)
 	writer, err := os.OpenFile(path, os.O_WRONLY, 0) // waits until it is being read
 	check(t, err)
 	defer writer.Close()
@@ -79,11 +81,7 @@ func TestCrashFileIsNoPipe(t *testing.T) {
 // A file that never ends, as a pipe whose writer sleeps, does not keep the node from stopping.
 func TestStopEndsAnImport(t *testing.T) {
 	n, path := open(t, linearConfig(t), nil), pipe(t)
-	imported := make(chan error, 1)
-	go func() {
-		_, err := n.ImportCSV(path, false, false)
-		imported <- err
-	}()
+	imported := importing(n, path)
 	writer, err := os.OpenFile(path, os.O_WRONLY, 0) // waits until it is being read
 	if err != nil {
 		t.Fatal(err)

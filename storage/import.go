@@ -173,22 +173,12 @@ func (s *Store) Imported(file Digest) (earlier Imported, found bool, err error) 
 // ImportSizes returns the sizes of all files that were imported, each once and ascending,
 // without those of which it is not known.
 func (s *Store) ImportSizes() (sizes []int64, err error) {
-	err = s.view(func(tx *bbolt.Tx) error {
-		c := tx.Bucket(bucketStore).Cursor()
-		for key, sealed := c.Seek(keyImport); bytes.HasPrefix(key, keyImport); key, sealed = c.Next() {
-			note, err := unseal(key, sealed)
-			if err != nil {
-				return err
-			}
-			i, err := decodeImported(note)
-			if err != nil {
-				return err
-			}
-			if i.Size > 0 {
-				sizes = append(sizes, i.Size)
-			}
+	err = s.eachUnder(keyImport, func(_, note []byte) error {
+		i, err := decodeImported(note)
+		if err == nil && i.Size > 0 {
+			sizes = append(sizes, i.Size)
 		}
-		return nil
+		return err
 	})
 	slices.Sort(sizes)
 	return slices.Compact(sizes), err

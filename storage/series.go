@@ -47,22 +47,32 @@ func (s *Store) AddPoint(series string, p Point, thin func([]time.Time) []time.T
 // Points returns a series, oldest first.
 func (s *Store) Points(series string) (list []Point, err error) {
 	prefix := seriesKey(series)
-	err = s.view(func(tx *bbolt.Tx) error {
+	err = s.eachUnder(prefix, func(key, value []byte) error {
+		at, err := pointTime(prefix, key)
+		if err == nil {
+			list = append(list, Point{at, bytes.Clone(value)})
+		}
+		return err
+	})
+	return list, err
+}
+
+// eachUnder visits the values of bucketStore whose keys begin with prefix, in the order of keys,
+// until visit returns an error. Keys and values are valid during the visit.
+func (s *Store) eachUnder(prefix []byte, visit func(key, value []byte) error) error {
+	return s.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketStore).Cursor()
 		for key, sealed := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, sealed = c.Next() {
-			at, err := pointTime(prefix, key)
-			if err != nil {
-				return err
-			}
 			value, err := unseal(key, sealed)
+			if err == nil {
+				err = visit(key, value)
+			}
 			if err != nil {
 				return err
 			}
-			list = append(list, Point{at, bytes.Clone(value)})
 		}
 		return nil
 	})
-	return list, err
 }
 
 func seriesKey(series string) []byte { return metaKey("series/" + series + "/") }

@@ -13,11 +13,15 @@ func gives(dir string) bool {
 		return false
 	}
 	info, err := os.Stat(dir)
-	if err != nil {
-		return false
+	return err == nil && other(info) != nil
+}
+
+// other returns who else than root owns a file; nil: nobody.
+func other(info os.FileInfo) *syscall.Stat_t {
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 {
+		return owner
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	return ok && owner.Uid != 0
+	return nil
 }
 
 // give gives what was just made in a directory to the directory's owner. Both are open, so
@@ -28,7 +32,7 @@ func give(in *os.Root, f *os.File) {
 	if err != nil {
 		return
 	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 {
+	if owner := other(info); owner != nil {
 		_ = f.Chown(int(owner.Uid), int(owner.Gid))
 	}
 }
