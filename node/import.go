@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -44,17 +45,12 @@ func (n *Node) importFile(ctx context.Context, r io.Reader, o api.ImportOptions)
 	n.adding.Lock()
 	defer n.adding.Unlock()
 	if !o.Again {
-		if err := api.CheckKnown(r, func(file api.Digest) error { return n.Imported(ctx, o.File(file)) }); err != nil {
+		if err := api.ReadAhead(r, func(file io.Reader) error { return n.importedBefore(ctx, file, o) }); err != nil {
 			return report, err
 		}
 	}
 	if o.ID != "" {
 		return n.importKnown(ctx, r, o)
-	}
-	if !o.Again {
-		if err := n.grown(r); err != nil {
-			return report, err
-		}
 	}
 	i, err := n.store.Import(n.cohortRule(), time.Now())
 	if err != nil {
@@ -119,49 +115,57 @@ func (m *measure) Write(p []byte) (int, error) {
 
 func (m *measure) digest() storage.Digest { return storage.Digest(m.Sum(nil)) }
 
-// grown returns [api.ErrChanged] if the file begins with all of another one that was
-// imported, as the same list does a month later.
-func (n *Node) grown(r io.Reader) error {
-	file, ok := r.(io.ReadSeeker)
-	if !ok {
-		return nil
+// importedBefore returns [api.ErrImported] if a file was imported before, and [api.ErrChanged] if it
+// begins with all of another one that was, as the same list does a month later, and its lines
+// have no IDs.
+func (n *Node) importedBefore(ctx context.Context, file io.Reader, o api.ImportOptions) error {
+	var sizes []int64
+	if o.ID == "" {
+		var err error
+		if sizes, err = n.store.ImportSizes(); err != nil {
+			return fmt.Errorf("node: look for files that were imported: %w", err)
+		}
 	}
-	sizes, err := n.store.ImportSizes()
-	if err != nil {
-		return fmt.Errorf("node: look for files that were imported: %w", err)
-	}
-	start, err := file.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return nil // a pipe
-	}
-	begin := newMeasure()
-	for _, size := range sizes {
-		if _, err := io.CopyN(begin, file, size-begin.size); err == io.EOF {
-			break
-		} else if err != nil {
+	var grown error
+	whole := newMeasure()
+	read := func(most int64) error {
+		if _, err := io.CopyN(whole, file, most); err != nil && err != io.EOF {
 			return fmt.Errorf("node: read the file: %w", err)
 		}
-		earlier, found, err := n.store.Imported(begin.digest())
+		return nil
+	}
+	for _, size := range sizes {
+		if err := read(size - whole.size); err != nil {
+			return err
+		}
+		if whole.size < size {
+			break
+		}
+		earlier, found, err := n.store.Imported(whole.digest())
 		if err != nil {
 			return fmt.Errorf("node: %w", err)
 		}
-		if found && begin.last != '\n' { // the line may go on
-			if _, err := io.CopyN(begin, file, 1); err != nil && err != io.EOF {
-				return fmt.Errorf("node: read the file: %w", err)
+		if found && whole.last != '\n' { // the line may go on
+			if err := read(1); err != nil {
+				return err
 			}
-			found = begin.last == '\n' || begin.last == '\r'
+			found = whole.last == '\n' || whole.last == '\r'
 		}
 		if found && earlier.Records > 0 {
-			return api.Advise(
+			grown = api.Advise(
 				fmt.Errorf("%w: it begins with all of what was imported on %s, %d records%s; nothing was stored, because these would be records twice, with a second budget",
 					api.ErrChanged, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
 				"import the new rows alone, or name the column with your own key of each row: id=COLUMN; to import it all the same, say again=true")
+			break
 		}
 	}
-	if _, err := file.Seek(start, io.SeekStart); err != nil {
-		return fmt.Errorf("node: read the file: %w", err)
+	if err := read(math.MaxInt64); err != nil {
+		return err
 	}
-	return nil
+	if err := n.Imported(ctx, o.File(whole.digest())); err != nil {
+		return err
+	}
+	return grown
 }
 
 // putTogether is how many records of a file with IDs are stored in one transaction.

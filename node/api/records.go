@@ -163,22 +163,31 @@ func (o *ImportOptions) File(d Digest) File { return File{d, o.Name, o.ID != ""}
 
 // CheckKnown asks whether a file that can be read twice is refused for its digest.
 func CheckKnown(r io.Reader, refuse func(Digest) error) error {
+	return ReadAhead(r, func(file io.Reader) error {
+		whole := sha256.New()
+		if _, err := io.Copy(whole, file); err != nil {
+			return fmt.Errorf("node: read the file: %w", err)
+		}
+		return refuse(Digest(whole.Sum(nil)))
+	})
+}
+
+// ReadAhead lets look read a file that can be read twice, and goes back to where it was. It
+// does nothing with others: what is in a pipe is known when it ends.
+func ReadAhead(r io.Reader, look func(file io.Reader) error) error {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {
 		return nil
 	}
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return nil // a pipe: its digest is known when it ends
+		return nil
 	}
-	whole := sha256.New()
-	if _, err = io.Copy(whole, file); err == nil {
-		_, err = file.Seek(start, io.SeekStart)
+	err = look(file)
+	if _, failed := file.Seek(start, io.SeekStart); failed != nil && err == nil {
+		err = fmt.Errorf("node: read the file: %w", failed)
 	}
-	if err != nil {
-		return fmt.Errorf("node: read the file: %w", err)
-	}
-	return refuse(Digest(whole.Sum(nil)))
+	return err
 }
 
 // Lines are some lines of a pipe, to be stored together.
