@@ -140,7 +140,7 @@ type rawPerson struct {
 	Base   float64            `json:"base"` // error of a constant; 0: not known
 	Errors map[Method]float64 `json:"errors"`
 	Logs   map[Method]float64 `json:"log_losses,omitempty"`
-	Spent  float64            `json:"spent"` // share of the budget used under "private"
+	Spent  map[Method]float64 `json:"spent"` // share of the budget used, of the methods that use it
 }
 
 // rawTrial is one method in one seed.
@@ -162,14 +162,15 @@ func (r *Result) writeRaw(w io.Writer) error {
 	for i := range r.Rounds {
 		round := &r.Rounds[i]
 		for k, p := range round.People {
-			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Base: p.Base, Errors: make(map[Method]float64), Logs: make(map[Method]float64)}
+			person := rawPerson{Person: p.Number, Seed: round.Seed, Train: p.Train, Test: p.Test, Base: p.Base,
+				Errors: make(map[Method]float64), Logs: make(map[Method]float64), Spent: make(map[Method]float64)}
 			for _, t := range round.Trials {
 				person.Errors[t.Method] = t.Errors[k]
 				if t.LogLosses != nil {
 					person.Logs[t.Method] = t.LogLosses[k]
 				}
 				if t.Spent != nil {
-					person.Spent = t.Spent[k]
+					person.Spent[t.Method] = t.Spent[k]
 				}
 			}
 			raw.People = append(raw.People, person)

@@ -175,6 +175,19 @@ func TestSimulatedTable(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	raw, err := os.ReadFile(filepath.Join("results", "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var numbers struct{ People []struct{ Spent map[string]float64 } }
+	if err := json.Unmarshal(raw, &numbers); err != nil || len(numbers.People) != 8 {
+		t.Fatalf("results.json: %v, %d people", err, len(numbers.People))
+	}
+	for i, p := range numbers.People {
+		if len(p.Spent) != 2 || p.Spent["private"] != 1 || p.Spent["broadcast"] < 0 || p.Spent["broadcast"] > 1 {
+			t.Errorf("person %d spent %v", i+1, p.Spent)
+		}
+	}
 }
 
 // With --json, standard output is one object and nothing else; the rest goes to
