@@ -459,19 +459,55 @@ func TestRecipesShareABudget(t *testing.T) {
 		for i := range shares {
 			task.Sums.Recipes[i].Share = shares[i]
 		}
-		plan, err := datadir.Plan(task, task.Hashed())
-		require.NoError(t, err)
-		files := datadir.Files{Task: task, Config: datadir.DefaultConfig(task), Catalogue: task.Hashed()}
-		var prices []float64
-		for i := range shares {
-			s, err := plan.Sum(i, 1, 1)
-			require.NoError(t, err)
-			price, err := files.Price(s.Mechanism)
-			require.NoError(t, err)
-			prices = append(prices, price)
-		}
+		plan, prices := pricesOf(t, task)
 		if got := plan.Affordable(prices); len(got) != len(shares) {
 			t.Errorf("of shares %v with prices %v, only recipes %v are paid", shares, prices, got)
+		}
+	}
+}
+
+// pricesOf returns what each recipe of a task takes of its own budget.
+func pricesOf(t *testing.T, task *learner.Task) (*summing.Plan, []float64) {
+	plan, err := datadir.Plan(task, task.Hashed())
+	require.NoError(t, err)
+	files := datadir.Files{Task: task, Config: datadir.DefaultConfig(task), Catalogue: task.Hashed()}
+	prices, err := plan.Prices(files.Price)
+	require.NoError(t, err)
+	return plan, prices
+}
+
+// A small budget and wide sums, whose rounding costs more than that of others, are no exception:
+// neither for one recipe, nor for two of different widths, nor beside releases.
+func TestSmallBudgetPaysForWideSums(t *testing.T) {
+	t.Parallel()
+	for _, buckets := range []int{1024, 1 << 17} {
+		for _, epsilon := range []float64{1, 0.1, 0.01} {
+			for _, shares := range [][]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.01, 0.99}, {0, 0.5}} {
+				task := &learner.Task{
+					Name:     "wide",
+					Features: []learner.Feature{{Name: "a", Kind: "number", Min: -5, Max: 1}, {Name: "k", Kind: "key", Buckets: buckets}},
+					Target:   learner.Target{Name: "y", Min: 1, Max: 5},
+				}
+				keys := learner.Keys{"release.epsilon": true, "sums.committee": true, "sums.recipes": true}
+				task.Sums.Committee, task.Release.Epsilon = flowTask(t).Sums.Committee, epsilon
+				for i, kind := range []string{"mean", "items"} {
+					if shares[i] > 0 {
+						keys[fmt.Sprintf("sums.recipes[%d].kind", len(task.Sums.Recipes))] = true
+						task.Sums.Recipes = append(task.Sums.Recipes, learner.Recipe{Kind: kind, Share: shares[i]})
+					}
+				}
+				if shares[0]+shares[1] < 1 {
+					task.Learner, keys["learner"] = "diffusion", true
+				}
+				task = task.Complete(keys, learner.Expected{})
+				require.NoError(t, task.Validate())
+				plan, prices := pricesOf(t, task)
+				for i, r := range task.Sums.Recipes {
+					if all := prices[i] * float64(plan.Recipe(i).Rounds()); all > r.Share || all < 0.99*r.Share {
+						t.Errorf("%d buckets, epsilon %g: %s takes %v of the budget, not %v", buckets, epsilon, r.Kind, all, r.Share)
+					}
+				}
+			}
 		}
 	}
 }

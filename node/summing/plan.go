@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -34,8 +35,8 @@ type recipe struct {
 }
 
 // roundingMargin is the share by which a sum has more noise than its part of the budget
-// requires, so that rounding to the grid never makes the last sum of a record too
-// expensive.
+// requires, so that rounding to the grid seldom makes the last sum of a record too
+// expensive; see [Plan.fit].
 const roundingMargin = 1e-6
 
 // NewPlan makes the plan of a valid task. hash is that of the task. catalogue is that of
@@ -55,16 +56,60 @@ func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*
 		p.members, p.committee.Members = append(p.members, id), append(p.committee.Members, key)
 	}
 	for i, r := range t.Sums.Recipes {
-		made, err := newRecipe(t, r, catalogue)
+		made, err := p.newRecipe(r, catalogue)
 		if err != nil {
 			return nil, fmt.Errorf("summing: sums.recipes[%d] of the task: %w", i, err)
 		}
 		p.recipes = append(p.recipes, made)
-		if _, err := p.Sum(i, 1, 1); err != nil {
-			return nil, err
+	}
+	return p, p.fit(catalogue)
+}
+
+// fit gives each recipe so much more noise that its share of the task's budget pays for all its
+// rounds. Most need none: only where the budget is small and a sum wide, the rounding to the grid
+// and the discreteness of all coordinates take more than roundingMargin.
+func (p *Plan) fit(catalogue *learner.Catalogue) error {
+	if len(p.recipes) == 0 {
+		return nil
+	}
+	design := p.task.Design(privacy.Design{Budget: p.budget(), Apart: 1, Widest: p.task.Sums.Widest(p.task, catalogue)})
+	design.Carried, design.Releases = privacy.CarriedSensitivity{}, 1 // there are none
+	policy, err := design.Policy()
+	if err != nil {
+		return fmt.Errorf("summing: the budget of the task: %w", err)
+	}
+	account, err := privacy.NewAccount(policy)
+	if err != nil {
+		return fmt.Errorf("summing: the budget of the task: %w", err)
+	}
+	for i := range p.recipes {
+		r := &p.recipes[i]
+		for tries := 0; ; tries++ {
+			s, err := p.Sum(i, 1, 1)
+			if err != nil {
+				return err
+			}
+			over := account.Share(s.Mechanism) * float64(r.Rounds()) / p.task.Sums.Recipes[i].Share
+			if over <= 1 {
+				break
+			}
+			if tries == mostFits {
+				return fmt.Errorf("summing: sums.recipes[%d] of the task: epsilon %g leaves no signal in a share of %g and %d coordinates: choose a larger epsilon, or fewer coordinates",
+					i, p.task.Release.Epsilon, p.task.Sums.Recipes[i].Share, r.Dimension())
+			}
+			r.std *= math.Sqrt(over) * (1 + roundingMargin)
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// mostFits is how often more noise makes a sum cheaper, if any makes it cheap enough: two or three
+// times, as a coarser grid rounds more.
+const mostFits = 16
+
+// budget is that of the task.
+func (p *Plan) budget() privacy.Budget {
+	return privacy.Budget{Epsilon: p.task.Release.Epsilon, Delta: p.task.Release.Delta}
 }
 
 // identityOf reads a peer ID, and the public key in it.
@@ -85,12 +130,12 @@ func identityOf(text string) (peer.ID, sums.Identity, error) {
 }
 
 // newRecipe works out the noise.
-func newRecipe(t *learner.Task, r learner.Recipe, catalogue *learner.Catalogue) (recipe, error) {
-	s, err := t.Summing(r, catalogue)
+func (p *Plan) newRecipe(r learner.Recipe, catalogue *learner.Catalogue) (recipe, error) {
+	s, err := p.task.Summing(r, catalogue)
 	if err != nil {
 		return recipe{}, err
 	}
-	scale, err := s.Scale(privacy.Budget{Epsilon: t.Release.Epsilon, Delta: t.Release.Delta})
+	scale, err := s.Scale(p.budget())
 	if err != nil {
 		return recipe{}, err
 	}
