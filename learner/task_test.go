@@ -2,8 +2,10 @@ package learner
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -240,6 +242,23 @@ func TestBuiltInTasksAreValid(t *testing.T) {
 	a.Features[0].Values[0] = "changed"
 	if reflect.DeepEqual(a, b) {
 		t.Error("two calls share memory")
+	}
+}
+
+// More coordinates than an int of 32 bits counts are too many all the same: 64 classes of 2^26+1
+// are 64 more than 2^32.
+func TestValidateCountsAllCoordinates(t *testing.T) {
+	task := Movies()
+	task.Features = nil
+	for i := range 1024 {
+		task.Features = append(task.Features, Feature{Name: fmt.Sprint("v", i), Kind: "vector", Length: MaxDimension})
+	}
+	task.Loss, task.Target.Classes = "multinomial", nil
+	for i := range 64 {
+		task.Target.Classes = append(task.Target.Classes, fmt.Sprint(i))
+	}
+	if !slices.ContainsFunc(task.Faults(), func(f *Fault) bool { return f.Key == "features" }) {
+		t.Errorf("faults %v", task.Faults())
 	}
 }
 

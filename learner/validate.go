@@ -48,6 +48,9 @@ func (t *Task) Faults() []*Fault {
 	c.loss(t)
 	c.features(t.Features)
 	if len(c.faults) == 0 { // the kinds are known, so the width is too
+		c.coordinates(t.Features)
+	}
+	if len(c.faults) == 0 { // nor does an int of 32 bits overflow now
 		t.Map.check(&c, t.coordinates())
 		c.check(t.Dimension() > 0 && t.Dimension() <= MaxDimension, "features", "must make 1 to %d coordinates, times the classes if there are any, not %d", MaxDimension, t.Dimension())
 	}
@@ -108,6 +111,15 @@ func (c *checker) features(features []Feature) {
 		c.kind(key, f)
 	}
 	c.oneKey(features)
+}
+
+// coordinates checks that features make no more than a model can have.
+func (c *checker) coordinates(features []Feature) {
+	var all int64 // each makes at most [MaxDimension]
+	for i := range features {
+		all += int64(features[i].width())
+	}
+	c.check(all <= MaxDimension, "features", "must make 1 to %d coordinates, not %d", MaxDimension, all)
 }
 
 func (c *checker) interval(key string, low, high float64) {
