@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,14 +41,18 @@ func (r *Result) WriteFiles(dir string, made ...page.Fact) error {
 	return nil
 }
 
+// writeFile makes name a file with what write writes. If that fails, as on a full disk, what was
+// there before stays.
 func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
-	if err := write(f); err != nil {
-		f.Close()
-		return err
+	if err = errors.Join(write(f), f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
 	}
-	return f.Close()
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }

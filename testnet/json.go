@@ -23,9 +23,11 @@ type report struct {
 	Base     *float64        `json:"base"`          // mean error of a constant; null where it is not known
 	BaseLog  *float64        `json:"base_log_loss"` // the same of log losses
 	verdictReport
+	Judged    Method            `json:"judged"`   // the method that verdict, change, by_log_loss and private_reduction are of
+	Verdicts  []methodVerdict   `json:"verdicts"` // on each private method that was measured
 	Driver    string            `json:"driver"`
-	Complete  bool              `json:"complete"`
-	Private   *learner.Interval `json:"private_reduction"` // null when private learning was not measured
+	Complete  bool              `json:"complete"`          // false: interrupted, so there is no verdict
+	Private   *learner.Interval `json:"private_reduction"` // of the mean error, in its own unit; null when private learning was not measured
 	Load      *Load             `json:"load"`              // of the trial that took the most memory; null without real nodes
 	Phones    int               `json:"phones"`            // the last ones of the nodes; 0 unless there was weather
 	Processes *Footprint        `json:"processes"`         // of the mean daemon; null unless each node was a process
@@ -51,13 +53,19 @@ type newcomersReport struct {
 
 // verdictReport is a verdict on a way to learn.
 type verdictReport struct {
-	Verdict   string            `json:"verdict"`               // "worth it", "not worth it" or "cannot tell", and why
+	Verdict   string            `json:"verdict"`               // "worth it", "not worth it", "cannot tell" or "no verdict", and why
 	Change    *learner.Interval `json:"change"`                // of the mean error in this way, as a share of that alone; null when it was not measured
 	ByLogLoss bool              `json:"by_log_loss,omitempty"` // the verdict and its change are of log losses
 }
 
 func (v Verdict) report() verdictReport {
 	return verdictReport{Verdict: v.String(), Change: v.known(), ByLogLoss: v.ByLogLoss}
+}
+
+// methodVerdict is the verdict on a private way to learn.
+type methodVerdict struct {
+	Method Method `json:"method"`
+	verdictReport
 }
 
 // sumReport is what a private sum would give in place of the broadcasts that were rehearsed.
@@ -82,9 +90,9 @@ func (r *Result) allReport() *allReport {
 	return &allReport{r.All.nodes(), r.All.verdictOn(Private).report()}
 }
 
-// sumReport is nil if no sum was worked out beside broadcasts, on which there is a verdict.
+// sumReport is nil if no sum was worked out beside broadcasts, or if there is no verdict on these.
 func (r *Result) sumReport(broadcast Verdict) *sumReport {
-	if !r.Broadcasts || len(r.Trials(Private)) == 0 {
+	if !r.Broadcasts || len(r.Trials(Private)) == 0 || r.interrupted() {
 		return nil
 	}
 	out := &sumReport{verdictReport: r.verdictOn(Private).report()}
@@ -110,7 +118,10 @@ func (r *Result) report() report {
 		out.Newcomers = &newcomersReport{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 	}
 	verdict := r.verdict()
-	out.verdictReport = verdict.report()
+	out.verdictReport, out.Judged, out.Verdicts = verdict.report(), r.best(), []methodVerdict{}
+	for _, m := range r.private() {
+		out.Verdicts = append(out.Verdicts, methodVerdict{m, r.verdictOn(m).report()})
+	}
 	if verdict.People > 1 {
 		saved := r.reduction(r.best())
 		out.Private = &saved

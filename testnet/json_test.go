@@ -3,6 +3,7 @@ package testnet
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -70,7 +71,7 @@ func kindOf(v any) string {
 var resultSchema = schema{
 	"nodes": "number", "seconds": "number", "seed": "number", "delivery": "number", "rows": "array",
 	"seeds": "number", "data": "string", "task": "string", "measure": "string", "driver": "string",
-	"base": "number or null", "base_log_loss": "number or null", "verdict": "string", "change": "object or null",
+	"base": "number or null", "base_log_loss": "number or null", "verdict": "string", "change": "object or null", "judged": "string", "verdicts": "array",
 	"complete": "bool", "private_reduction": "object", "load": "object", "phones": "number", "processes": "object or null", "newcomers": "object or null",
 	"cells": "array or null",
 }
@@ -112,6 +113,15 @@ func TestJSONSchema(t *testing.T) {
 	if private["better"] != 0.8 || private["worse"] != 0.0 {
 		t.Errorf("8 of 10 people gain and nobody loses, but the row says %v", private)
 	}
+	verdicts := object["verdicts"].([]any)
+	if len(verdicts) != 2 || object["judged"] != "private" {
+		t.Fatalf("%v is judged, verdicts %v", object["judged"], verdicts)
+	}
+	for i, m := range []Method{Private, Broadcast} {
+		if v := verdicts[i].(map[string]any); v["method"] != string(m) || v["verdict"] != r.verdictOn(m).String() {
+			t.Errorf("verdict %v, not that on %s", v, m)
+		}
+	}
 }
 
 // However little was measured, the JSON is valid: no NaN, no null rows.
@@ -127,6 +137,31 @@ func TestJSONOfInterruptedRun(t *testing.T) {
 	}
 }
 
+// A sum that was interrupted before it was opened leaves models as they were alone. That is no
+// sign that it is not worth it.
+func TestNoVerdictOnAnInterruptedRun(t *testing.T) {
+	r := madeUp()
+	r.Complete = false
+	for i := range r.Rounds {
+		copy(r.Rounds[i].trial(Private).Errors, r.Rounds[i].trial(Alone).Errors)
+	}
+	text := table(t, r)
+	if !strings.HasPrefix(text, "no verdict: the run was interrupted\n") || strings.Contains(text, "worth it") || strings.Contains(text, "zero is") {
+		t.Errorf("the table judges all the same:\n%s", text)
+	}
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	if object := decodeOne(t, b.Bytes()); object["verdict"] != "no verdict: the run was interrupted" || object["change"] != nil || object["private_reduction"] != nil {
+		t.Errorf("JSON of an interrupted run: %s", b.Bytes())
+	}
+	r.Asked = 10 // nodes elsewhere
+	if text := table(t, r); !strings.HasPrefix(text, "private sum: not worth it") {
+		t.Errorf("nodes that go on elsewhere are not judged:\n%s", text)
+	}
+}
+
 // The raw numbers say again what the table says.
 func TestRawNumbersAddUp(t *testing.T) {
 	r := madeUp()
@@ -139,9 +174,9 @@ func TestRawNumbersAddUp(t *testing.T) {
 	people := object["people"].([]any)
 	for _, p := range people {
 		person := p.(map[string]any)
-		schema{"person": "number", "seed": "number", "train": "number", "test": "number", "base": "number", "errors": "object", "spent": "number"}.check(t, person)
+		schema{"person": "number", "seed": "number", "train": "number", "test": "number", "base": "number", "errors": "object", "spent": "object"}.check(t, person)
 		sum += person["errors"].(map[string]any)["private"].(float64)
-		if person["spent"] != 1.0 {
+		if spent := person["spent"].(map[string]any); len(spent) != 2 || spent["private"] != 1.0 || spent["broadcast"] != 1.0 {
 			t.Errorf("person %v has spent %v of her budget, want 1", person["person"], person["spent"])
 		}
 	}
@@ -151,6 +186,27 @@ func TestRawNumbersAddUp(t *testing.T) {
 	for _, v := range object["trials"].([]any) {
 		trial := v.(map[string]any)
 		schema{"method": "string", "seed": "number", "seconds": "number", "expected": "number", "delivered": "number", "unfinished": "number", "curve": "array", "load": "object or null"}.check(t, trial)
+	}
+}
+
+// A result that cannot be written leaves the one before it, and nothing else.
+func TestWriteFileKeepsTheOldOne(t *testing.T) {
+	name := filepath.Join(t.TempDir(), RawFile)
+	for _, c := range []struct {
+		text string
+		err  error
+	}{{"first", nil}, {"second, cut off", errors.New("no space")}} {
+		err := writeFile(name, func(w io.Writer) error {
+			_, err := io.WriteString(w, c.text)
+			return errors.Join(err, c.err)
+		})
+		if !errors.Is(err, c.err) {
+			t.Errorf("error %v, want %v", err, c.err)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(name))
+	if text, _ := os.ReadFile(name); err != nil || string(text) != "first" || len(entries) != 1 {
+		t.Errorf("%q in %d files, %v", text, len(entries), err)
 	}
 }
 

@@ -136,8 +136,8 @@ func (r *Result) WriteRehearsal(w io.Writer) error {
 // rehearsed is how the report of a rehearsal ends.
 func (r *Result) rehearsed() string {
 	switch {
-	case !r.Complete:
-		return "no verdict: the rehearsal was interrupted"
+	case r.interrupted():
+		return r.verdict().String()
 	case !r.Broadcasts:
 		return r.verdict().String() + r.ofAll()
 	}

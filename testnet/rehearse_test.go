@@ -96,7 +96,7 @@ func TestRehearseSums(t *testing.T) {
 	r.Complete = false
 	text.Reset()
 	require.NoError(t, r.WriteRehearsal(&text))
-	if !strings.HasSuffix(text.String(), "\nno verdict: the rehearsal was interrupted\n") {
+	if !strings.HasSuffix(text.String(), "\nno verdict: the run was interrupted\n") {
 		t.Errorf("an interrupted rehearsal ends with\n%s", &text)
 	}
 }

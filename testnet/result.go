@@ -305,21 +305,39 @@ func (r *Result) best() Method {
 // verdict says whether private learning was worth it.
 func (r *Result) verdict() Verdict { return r.verdictOn(r.best()) }
 
-// verdicts begin a report: one on each private way to learn, with its name if there are two, the
-// private sum first.
+// private lists the private ways to learn that were measured, the private sum first.
+func (r *Result) private() (measured []Method) {
+	for _, m := range []Method{Private, Broadcast} {
+		if len(r.Trials(m)) > 0 {
+			measured = append(measured, m)
+		}
+	}
+	return measured
+}
+
+// verdicts begin a report: one on each private way to learn, with its name if there are two.
 func (r *Result) verdicts() []string {
-	if len(r.Trials(Private)) == 0 || len(r.Trials(Broadcast)) == 0 {
+	ways := r.private()
+	if len(ways) < 2 || r.interrupted() {
 		return []string{r.verdict().String()}
 	}
 	var lines []string
-	for _, m := range []Method{Private, Broadcast} {
+	for _, m := range ways {
 		lines = append(lines, fmt.Sprintf("%s: %s", r.label(m), r.verdictOn(m)))
 	}
 	return lines
 }
 
+// interrupted reports whether something is missing that was to be measured. Nodes elsewhere are
+// measured as they are, and may go on for ever.
+func (r *Result) interrupted() bool { return !r.Complete && r.Asked == 0 }
+
 // verdictOn says whether a method was worth it.
 func (r *Result) verdictOn(m Method) Verdict {
+	if r.interrupted() {
+		none := math.NaN()
+		return Verdict{Word: noVerdict, Why: "the run was interrupted", Change: learner.Interval{Mean: none, Low: none, High: none}}
+	}
 	trials, majority, models := r.Trials(m), 0, 0
 	for _, t := range trials {
 		majority, models = majority+t.Majority, models+len(t.Errors)

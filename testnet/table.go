@@ -235,8 +235,11 @@ func (b Bin) String() string {
 func (r *Result) change() string {
 	m := r.best()
 	pairs := r.Pairs(m)
-	if len(pairs) == 0 {
+	switch {
+	case len(pairs) == 0:
 		return "Private learning was not measured."
+	case r.interrupted():
+		return "What private learning changes is not known: its run did not end."
 	}
 	what := "Private broadcast"
 	if m == Private {
@@ -268,7 +271,7 @@ func (r *Result) notes() []string {
 			notes = append(notes, note)
 		}
 	}
-	if private, free := r.reduction(Private).Mean, r.reduction(Together).Mean; free > 0 && private < 0.4*free {
+	if private, free := r.reduction(Private).Mean, r.reduction(Together).Mean; free > 0 && private < 0.4*free && !r.interrupted() {
 		notes = append(notes, fmt.Sprintf("The noise takes most of what the sum could give: it is the same for %d people as for any number, so more of them gain more.", r.nodes()))
 	}
 	if r.delivery() > 0 {

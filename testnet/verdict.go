@@ -11,6 +11,7 @@ import (
 const (
 	WorthIt    = "worth it"
 	NotWorthIt = "not worth it"
+	noVerdict  = "no verdict"
 )
 
 // Evidence is what a verdict on learning together is made of.
@@ -31,7 +32,7 @@ type Evidence struct {
 
 // Verdict is whether learning together is worth it.
 type Verdict struct {
-	Word   string           // WorthIt, NotWorthIt or learner.CannotTell
+	Word   string           // WorthIt, NotWorthIt or learner.CannotTell; noVerdict of an interrupted run
 	Better int              // people with a smaller error than alone, in the mean of their pairs
 	Worse  int              // people with a larger one; equal is neither
 	People int              // all of them

@@ -179,7 +179,9 @@ func TestSimulatedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var numbers struct{ People []struct{ Spent map[string]float64 } }
+	var numbers struct {
+		People []struct{ Spent map[string]float64 }
+	}
 	if err := json.Unmarshal(raw, &numbers); err != nil || len(numbers.People) != 8 {
 		t.Fatalf("results.json: %v, %d people", err, len(numbers.People))
 	}

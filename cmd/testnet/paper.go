@@ -156,7 +156,7 @@ func folded(text string) string {
 func (o *paperOptions) register(f *pflag.FlagSet) {
 	f.Uint64Var(&o.Seed, "seed", 1, "the first seed, of data, splits, noise and clocks")
 	f.IntVar(&o.Seeds, "seeds", 0, "how many seeds or splits (default: the experiment's own number)")
-	f.BoolVar(&o.Quick, "quick", false, "a small version that takes seconds")
+	f.BoolVar(&o.Quick, "quick", false, "a small version that takes seconds, or a minute or two of wide data, and shows what a report looks like")
 	f.StringVar(&o.out, "out", "testnet-results", "directory for the page, the numbers and the cells that are done")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	f.BoolVar(&o.restart, "restart", false, "compute everything again, also what an earlier run has left")

@@ -95,6 +95,9 @@ func TestPaperAll(t *testing.T) {
 	large := madeUp("large", nil)
 	large.Apart = "It takes all memory"
 	list := []paper.Experiment{broken, madeUp("one", nil), fed, hungry, yours, large}
+	if code, _, stderr := paperRun(t, t.Context(), list, "all", "--data", "date"); code != exitFailed || !strings.Contains(stderr, "--data: open date") {
+		t.Errorf("a directory that is not there: exit %d, errors %q", code, stderr)
+	}
 	code, stdout, stderr := paperRun(t, t.Context(), list, "all", "--data", "data")
 	if code != exitFailed || !strings.Contains(stdout, "About one") || !strings.Contains(stdout, "testnet-results/index.html") {
 		t.Errorf("exit %d, output %q, errors %q", code, stdout, stderr)

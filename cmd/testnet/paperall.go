@@ -44,6 +44,11 @@ func (o *paperOptions) runAll(cmd *cobra.Command, list []paper.Experiment) error
 	if err := o.validate(cmd.Flags()); err != nil {
 		return err
 	}
+	if o.Data != "" {
+		if _, err := os.ReadDir(o.Data); err != nil {
+			return fmt.Errorf("--data: %w", err)
+		}
+	}
 	if err := makeOut(o.out); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func readTable(o paper.Options) (*table, error) {
 		return nil, fmt.Errorf("%w; --node-column names the one that says whose record a line is, and of a file that has none testnet rehearse deals the lines out to people", err)
 	}
 	if o.CSV.Target == t.node {
-		return nil, fmt.Errorf("--target %s: this column says whose record a line is: predict another, or name another with --node", t.node)
+		return nil, fmt.Errorf("--target %s: this column says whose record a line is: predict another, or name another with --node-column", t.node)
 	}
 	if o.CSV.Task == "" {
 		err = t.infer(sheet, o.CSV)
