@@ -14,7 +14,8 @@ import (
 //
 // with L_i the mean loss on agent i's training records plus lambda_i ||T_i||^2 (eq. 1).
 // models has a row per agent, weights is symmetric with a zero diagonal; held-out
-// records do not count. It is for evaluation and tests: no agent could compute it.
+// records do not count. What has not these shapes, and weights and records that are not of
+// finite numbers, are an error. It is for evaluation and tests: no agent could compute it.
 func Q(t *Task, records [][]Record, weights [][]float64, models [][]float64) (float64, error) {
 	q, err := newJoint(t, records, weights)
 	if err != nil {
@@ -67,17 +68,14 @@ type jointAgent struct {
 }
 
 func newJoint(t *Task, records [][]Record, weights [][]float64) (*joint, error) {
-	if len(records) != len(weights) {
-		return nil, fmt.Errorf("learner: records of %d agents, weights of %d", len(records), len(weights))
+	if err := checkJoint(t, records, weights); err != nil {
+		return nil, err
 	}
 	q := &joint{n: len(records), p: t.Dimension(), mu: t.Mu, loss: t.loss(), weights: weights}
 	k := q.loss.scores()
 	q.z, q.slope, q.curvature = make([]float64, k), make([]float64, k), make([]float64, k*k)
 	for i := range records {
 		a := jointAgent{records: trainingRecords(records[i])}
-		if len(weights[i]) != q.n {
-			return nil, errors.New("learner: the weights are not square")
-		}
 		m := len(a.records)
 		a.degree = floats.Sum(weights[i])
 		if m == 0 || !(a.degree > 0) {
@@ -88,6 +86,37 @@ func newJoint(t *Task, records [][]Record, weights [][]float64) (*joint, error) 
 		q.agents = append(q.agents, a)
 	}
 	return q, nil
+}
+
+// checkJoint returns an error if Q is not defined, or may have no minimum, for what is wrong with
+// the weights or with a record.
+func checkJoint(t *Task, records [][]Record, weights [][]float64) error {
+	if len(records) != len(weights) {
+		return fmt.Errorf("learner: records of %d agents, weights of %d", len(records), len(weights))
+	}
+	for i := range weights {
+		if len(weights[i]) != len(weights) {
+			return errors.New("learner: the weights are not square")
+		}
+	}
+	for i, row := range weights {
+		for j, w := range row {
+			switch {
+			case !(w >= 0 && w <= math.MaxFloat64):
+				return fmt.Errorf("learner: the weight of agents %d and %d is %v, not a finite number of at least 0", i, j, w)
+			case w != weights[j][i]:
+				return fmt.Errorf("learner: the weights are not symmetric: agents %d and %d have %v and %v", i, j, w, weights[j][i])
+			case i == j && w != 0:
+				return fmt.Errorf("learner: agent %d has a weight to itself", i)
+			}
+		}
+		for k := range records[i] {
+			if err := t.admitForm(&records[i][k]); err != nil {
+				return fmt.Errorf("learner: record %d of agent %d does not fit the task: %w", k, i, err)
+			}
+		}
+	}
+	return nil
 }
 
 func trainingRecords(records []Record) []Record {

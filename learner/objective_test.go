@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -154,6 +155,13 @@ func TestQRefusesWhatHasNoMinimum(t *testing.T) {
 		"no neighbour":       {[][]Record{some, some}, [][]float64{{0, 0}, {0, 0}}},
 		"not square":         {[][]Record{some, some}, [][]float64{{0, 1}, {1}}},
 		"too few agents":     {[][]Record{some}, joined},
+		"one way only":       {[][]Record{some, some}, [][]float64{{0, 1}, {2, 0}}},
+		"itself":             {[][]Record{some, some}, [][]float64{{1, 1}, {1, 0}}},
+		"negative":           {[][]Record{some, some, some}, [][]float64{{0, -1, 2}, {-1, 0, 2}, {2, 2, 0}}},
+		"infinite":           {[][]Record{some, some}, [][]float64{{0, math.Inf(1)}, {math.Inf(1), 0}}},
+		"no label":           {[][]Record{some, {{Seq: 1, X: []float64{1}, Y: math.NaN()}}}, joined},
+		"a coordinate more":  {[][]Record{some, {{Seq: 1, X: []float64{1, 0}, Y: 1}}}, joined},
+		"no coordinate":      {[][]Record{some, {{Seq: 1, Y: 1}}}, joined},
 	} {
 		if _, err := MinimiseQ(task, c.records, c.weights); err == nil {
 			t.Errorf("%s: no error", name)

@@ -90,6 +90,17 @@ func TestChainOfAccountants(t *testing.T) {
 			t.Errorf("senseless epsilons compose to %+v", k)
 		}
 	}
+	for _, c := range []struct {
+		epsilon  float64
+		releases int
+	}{{0, 3}, {-1, 3}, {math.NaN(), 3}, {math.Inf(1), 3}, {1, 0}, {1, -1}} {
+		if got := KairouzShare(c.epsilon, 1e-6, c.releases); got != 0 {
+			t.Errorf("a share of %v in %d releases is %v", c.epsilon, c.releases, got)
+		}
+	}
+	if got := Excess(math.NaN(), func(float64) float64 { return 0 }); got != 1 {
+		t.Errorf("nobody knows epsilon, and the loss exceeds it with probability %v at most", got)
+	}
 	if k := Kairouz([]float64{1, 2}, 0); k.Min() != 3 || !math.IsInf(k.Second, 1) || !math.IsInf(k.Third, 1) {
 		t.Errorf("without slack: %+v", k)
 	}

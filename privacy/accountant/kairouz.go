@@ -42,8 +42,12 @@ func Kairouz(epsilons []float64, slack float64) KairouzBounds {
 }
 
 // KairouzShare is the largest epsilon that each of this many equal releases may have so
-// that [Kairouz] bounds their composition by epsilon; 0 for an epsilon of 0.
+// that [Kairouz] bounds their composition by epsilon; 0 for an epsilon of 0, and when an argument
+// makes no sense.
 func KairouzShare(epsilon, slack float64, releases int) float64 {
+	if !(epsilon > 0 && epsilon <= math.MaxFloat64 && releases >= 1) {
+		return 0
+	}
 	each := make([]float64, releases)
 	share, _ := bisect(0, epsilon, func(e float64) bool {
 		for i := range each {

@@ -41,9 +41,12 @@ func (l *Loss) Epsilon(delta float64) float64 {
 //	P[L > epsilon] <= min over t > 0 of delta(epsilon - t) / (1 - e^-t),
 //
 // and no less follows from the profile alone. The grid of a [Loss] keeps its profile,
-// and not the probability itself.
+// and not the probability itself. It is 1 when epsilon is NaN.
 func Excess(epsilon float64, profile func(epsilon float64) float64) float64 {
 	least := 1.0
+	if math.IsNaN(epsilon) {
+		return least
+	}
 	for k := range 200 {
 		t := math.Exp(float64(k-160) / 20) // 3e-4 to 7
 		least = min(least, profile(epsilon-t)/-math.Expm1(-t))
