@@ -3,23 +3,11 @@ package learner
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/privacy"
 )
-
-// refused retires the cohorts that were asked for but not admitted.
-func (t *training) refused(asked []privacy.Sum, admitted []privacy.Cohort) {
-	for i := range asked {
-		for k := range t.cohorts {
-			if c := &t.cohorts[k]; c.number == asked[i].Cohort() && !slices.Contains(admitted, c.number) {
-				c.retired = true
-			}
-		}
-	}
-}
 
 // clippedMean writes the mean over the cohort's slots of the clipped gradients at
 // theta; see [clipper].

@@ -98,6 +98,7 @@ func (p *personal) Tick(now time.Duration) Output {
 			Mechanism: p.asking,
 			Sums:      s.clippedSums(&p.training, p.loss, p.asking, p.model),
 		}
+		p.training.ask(s.query.Sums)
 		out.Ask = &s.query
 	}
 	return out
@@ -113,7 +114,7 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 		return out
 	}
 	p.asked = false
-	p.training.retire(a.Cohorts)
+	p.training.answered(a.Cohorts)
 	if a.Exhausted() {
 		return out
 	}

@@ -84,6 +84,50 @@ func TestAgentAsksOnlyWhenItHasRecordsAndAListener(t *testing.T) {
 	}
 }
 
+// A cohort that came after a question was not refused by its answer.
+func TestRecordsMayComeBeforeTheAnswer(t *testing.T) {
+	p := testAgent(t, nil)
+	if err := p.Records(testRecords(1, 1, 9), nil); err != nil {
+		t.Fatal(err)
+	}
+	now, out := wake(p)
+	if out.Ask == nil {
+		t.Fatal("does not ask")
+	}
+	answer := privacy.NewSeededNoise(1).Answer(out.Ask.Mechanism, out.Ask.Sums)
+	if err := p.Records(testRecords(2, 10, 9), nil); err != nil {
+		t.Fatal(err)
+	}
+	p.Released(now, answer)
+	for _, c := range p.training.cohorts {
+		if c.retired || c.asked {
+			t.Errorf("cohort %d is retired or still waits for its answer", c.number)
+		}
+	}
+	if now, out = wake(p); out.Ask == nil || len(out.Ask.Sums) != 2 {
+		t.Fatal("does not ask for both")
+	}
+	p.Released(now, privacy.NewSeededNoise(1).Answer(out.Ask.Mechanism, out.Ask.Sums[1:]))
+	if !p.training.cohorts[0].retired || p.training.cohorts[1].retired {
+		t.Error("the cohort that was refused is not the one that is retired")
+	}
+}
+
+// Of more records than one release can have, the oldest cohorts take part, and the others wait.
+func TestAgentAsksForWhatAnAnswerHolds(t *testing.T) {
+	half := make([]slot, privacy.MaxSlots/2+1) // all deleted
+	data := training{cohorts: []cohort{{number: 1, slots: half}, {number: 2, slots: half}}}
+	m := must(privacy.NewGaussian(1, 3))
+	for want := privacy.Cohort(1); want <= 2; want++ {
+		sums := data.sums(scalar{squared{1}}, m, []float64{0})
+		if len(sums) != 1 || sums[0].Cohort() != want {
+			t.Fatalf("%d sums, the first of cohort %d, want one of %d", len(sums), sums[0].Cohort(), want)
+		}
+		data.ask(sums)
+		data.answered(nil)
+	}
+}
+
 func TestDeletedRecordsKeepTheirSlots(t *testing.T) {
 	records := testRecords(1, 1, 9)
 	p := testAgent(t, nil)

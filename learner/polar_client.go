@@ -168,10 +168,9 @@ func (p *polarClient) output(now time.Duration) Output {
 		return Output{Next: Never}
 	}
 	p.asked = q
-	return Output{Next: Never, Ask: &Query{
-		Round: p.round + 1, Mechanism: q.mechanism,
-		Sums: p.training.sums(p.loss, q.mechanism, q.at),
-	}}
+	sums := p.training.sums(p.loss, q.mechanism, q.at)
+	p.training.ask(sums)
+	return Output{Next: Never, Ask: &Query{Round: p.round + 1, Mechanism: q.mechanism, Sums: sums}}
 }
 
 func (p *polarClient) listened() bool {
@@ -247,7 +246,7 @@ func (p *polarClient) Released(now time.Duration, a privacy.Answer) Output {
 		return p.output(now)
 	}
 	p.asked = nil
-	p.training.retire(a.Cohorts)
+	p.training.answered(a.Cohorts)
 	for _, j := range q.to {
 		p.servers[j].answered = q.step
 	}

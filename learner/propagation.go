@@ -152,6 +152,7 @@ func (a *propagation) Tick(now time.Duration) Output {
 		if a.releases() {
 			a.asked = true
 			out.Ask = a.query()
+			a.training.ask(out.Ask.Sums)
 		} else {
 			out.Send = a.step(false)
 		}
@@ -186,8 +187,8 @@ func (a *propagation) Released(now time.Duration, answer privacy.Answer) Output 
 		return a.output(now)
 	}
 	a.asked = false
-	if answer.Exhausted() {
-		a.training.turn(a.task).retired = true // a newer cohort may have a budget
+	a.training.answered(answer.Cohorts)
+	if answer.Exhausted() { // a newer cohort may have a budget
 		return a.output(now)
 	}
 	scale := 1 / (2 * a.task.Propagation.Ridge * float64(answer.Slots))

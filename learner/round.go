@@ -115,6 +115,7 @@ func (r *rounds) begin(now time.Duration, p *progress, out *Output) bool {
 	if q := r.scheme.query(); q != nil {
 		q.Round = round
 		r.asked, out.Ask = q, q
+		r.training.ask(q.Sums)
 		return true
 	}
 	if p.newest < round {
@@ -130,15 +131,14 @@ func (r *rounds) begin(now time.Duration, p *progress, out *Output) bool {
 
 // Released implements [Agent].
 func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
-	q := r.asked
-	if q == nil {
+	if r.asked == nil {
 		return r.advance(now, nil)
 	}
 	r.asked = nil
 	if a.Exhausted() && r.scheme.refused() {
 		return r.advance(now, nil)
 	}
-	r.training.refused(q.Sums, a.Cohorts)
+	r.training.answered(a.Cohorts)
 	if a.Exhausted() {
 		return r.advance(now, nil)
 	}

@@ -24,6 +24,7 @@ type training struct {
 type cohort struct {
 	number  privacy.Cohort
 	slots   []slot // sorted by seq
+	asked   bool   // for a release that has not been answered yet
 	retired bool
 }
 
@@ -167,11 +168,20 @@ func (t *Task) Missing(fresh []int, spent int) int {
 	return max(0, enough-there)
 }
 
-// retire removes from training every active cohort that is not among the admitted ones.
-func (t *training) retire(admitted []privacy.Cohort) {
+// ask notes whose sums are asked for. Until the answer comes, cohorts may be added.
+func (t *training) ask(sums []privacy.Sum) {
 	for i := range t.cohorts {
 		c := &t.cohorts[i]
-		c.retired = c.retired || !slices.Contains(admitted, c.number)
+		c.asked = slices.ContainsFunc(sums, func(s privacy.Sum) bool { return s.Cohort() == c.number })
+	}
+}
+
+// answered retires the cohorts that were asked and not admitted.
+func (t *training) answered(admitted []privacy.Cohort) {
+	for i := range t.cohorts {
+		c := &t.cohorts[i]
+		c.retired = c.retired || c.asked && !slices.Contains(admitted, c.number)
+		c.asked = false
 	}
 }
 

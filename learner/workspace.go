@@ -191,7 +191,8 @@ func (s *Workspace) vector(p int) []float64 {
 }
 
 // clippedSums returns, for each active cohort, the sum of the clipped gradients of its
-// records' losses at theta. It is only the part of the data: the regulariser is public.
+// records' losses at theta, as far as one answer has room for them: the oldest first. It is
+// only the part of the data: the regulariser is public.
 // An empty slot takes as long as a record.
 func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta []float64) []privacy.Sum {
 	gradient, _ := s.vectors(len(theta))
@@ -219,6 +220,7 @@ func (s *Workspace) clippedSums(t *training, l loss, m privacy.Mechanism, theta 
 			s.between()
 		}
 	}
+	s.sums = m.Fitting(s.sums)
 	return s.sums
 }
 

@@ -96,14 +96,12 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 	a.units = slices.Grow(a.units, len(sums[0].total))[:len(sums[0].total)]
 	total := a.units
 	clear(total)
+	sums = m.Fitting(sums)
 	for i := range sums {
 		part := &sums[i]
 		taken := m.taken(part.slots)
 		if wrong := part.mistake(&m, len(total), a.Cohorts); wrong != "" {
 			panic(wrong)
-		}
-		if a.Slots+taken > MaxSlots || m.distance > 0 && len(a.Cohorts) == maxBoundedSums {
-			continue
 		}
 		a.Slots += taken
 		a.Cohorts = append(a.Cohorts, part.cohort)
@@ -123,6 +121,33 @@ func answer(a *Answer, draws sampler, m Mechanism, sums []Sum) {
 	for j, n := range total {
 		sum[j] = float64(n) * unit
 	}
+}
+
+// Fitting returns the sums that one answer has room for, as [LiveNoise.Answer] says; the others
+// wait for another one, and must not be paid for. It does not change the slice.
+func (m Mechanism) Fitting(sums []Sum) []Sum {
+	var slots, taking int
+	fits := func(s *Sum) bool {
+		taken := m.taken(s.slots)
+		if slots+taken > MaxSlots || m.distance > 0 && taking == maxBoundedSums {
+			return false
+		}
+		slots, taking = slots+taken, taking+1
+		return true
+	}
+	for i := range sums {
+		if fits(&sums[i]) {
+			continue
+		}
+		fitting := slices.Clone(sums[:i])
+		for k := i + 1; k < len(sums); k++ {
+			if fits(&sums[k]) {
+				fitting = append(fitting, sums[k])
+			}
+		}
+		return fitting
+	}
+	return sums // nearly always
 }
 
 // CheckSums returns an error if an Answer of these sums would panic. It also refuses a

@@ -53,8 +53,8 @@ type Ledger struct {
 	sums        contributions
 }
 
-// Release debits once each cohort of the sums that can still afford m, and returns the
-// sums of these cohorts with noise. The debits are on disk and in the anchor before the
+// Release debits once each cohort of the sums that can still afford m and that one answer has
+// room for, see [privacy.Mechanism.Fitting], and returns the sums of these cohorts with noise. The debits are on disk and in the anchor before the
 // noise is drawn. If the answer is exhausted, no cohort could pay; then nothing is
 // written and the round is not used.
 //
@@ -67,6 +67,10 @@ type Ledger struct {
 func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) (privacy.Answer, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	if err := answerable(m, sums); err != nil {
+		return privacy.Answer{}, err
+	}
+	sums = m.Fitting(sums) // the others would pay for nothing
 	cohorts := make([]privacy.Cohort, len(sums))
 	for i := range sums {
 		// The charge for the discreteness of the noise covers at most this many
@@ -75,9 +79,6 @@ func (l *Ledger) Release(round uint64, m privacy.Mechanism, sums []privacy.Sum) 
 			return privacy.Answer{}, fmt.Errorf("storage: a release has %d coordinates, and the ledger was opened for %d", n, most)
 		}
 		cohorts[i] = sums[i].Cohort()
-	}
-	if err := answerable(m, sums); err != nil {
-		return privacy.Answer{}, err
 	}
 	paid, err := l.pay(round, m, cohorts)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -324,6 +325,25 @@ func TestImpossibleReleasesAreFree(t *testing.T) {
 	}
 	_, l = reopen(t, s)
 	require.NoError(t, firstError(l.Verify()))
+}
+
+// A cohort for which a release has no room pays nothing, and takes part in the next one.
+func TestReleasePaysForWhatItHolds(t *testing.T) {
+	_, l := open(t, newPath(t))
+	m := gaussian(t, 10)
+	sums := []privacy.Sum{m.NewSum(1, dim), m.NewSum(2, dim), m.NewSum(3, dim)}
+	for i, slots := range []int{privacy.MaxSlots, 1, 0} {
+		for range slots {
+			sums[i].Add(make([]float64, dim))
+		}
+	}
+	a, err := l.Release(1, m, sums)
+	if err != nil || !slices.Equal(a.Cohorts, []privacy.Cohort{1, 3}) || spentBy(l, 1) == 0 || spentBy(l, 2) != 0 || spentBy(l, 3) == 0 {
+		t.Errorf("cohorts %v, %v; they have spent %v, %v and %v", a.Cohorts, err, spentBy(l, 1), spentBy(l, 2), spentBy(l, 3))
+	}
+	if a, err = l.Release(2, m, sums[1:2]); err != nil || !slices.Equal(a.Cohorts, []privacy.Cohort{2}) {
+		t.Errorf("the next release is of cohorts %v, %v", a.Cohorts, err)
+	}
 }
 
 // A release of nothing writes nothing and leaves the round to another, with a guarantee or
