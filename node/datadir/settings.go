@@ -85,6 +85,10 @@ func readConfig(text []byte, t *learner.Task, over []Setting) *layered {
 	for key := range l.keys {
 		l.from[key] = ConfigFile
 	}
+	if len(l.keys) == 0 && len(l.wrong) == 0 {
+		// Nobody writes such a file, and the defaults may promise records less than it did.
+		l.note(Finding{Text: "sets no key, as a file that a power cut has emptied: put it back from a copy, or write what your records were promised, as epsilon = 1"})
+	}
 	for _, s := range over {
 		l.lay(s)
 	}

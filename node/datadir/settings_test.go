@@ -94,6 +94,14 @@ func TestEverythingWrongInAConfiguration(t *testing.T) {
 	says(t, err, `P2PNODE_POWER: "much" is neither`)
 }
 
+// A file that a power cut has emptied is not a file of defaults, which may promise less.
+func TestEmptyConfiguration(t *testing.T) {
+	for _, text := range []string{"", "# epsilon = 0.1\n\n"} {
+		_, err := parseConfig(ConfigFile, []byte(text), lineTask(), []Setting{{"mdns", "false", "P2PNODE_MDNS"}})
+		says(t, err, "config.toml: sets no key")
+	}
+}
+
 // A directory is made from settings as from flags, but for giving up all that it promises.
 func TestFound(t *testing.T) {
 	c := DefaultConfig(lineTask())
