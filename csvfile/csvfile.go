@@ -11,10 +11,12 @@ package csvfile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,6 +31,13 @@ type Reader struct {
 	at    map[string]int
 	rows  *csv.Reader
 	limit *limit
+	marks [2]decimalMark // of decimals: the comma and the point
+}
+
+// decimalMark is in which lines a decimal mark was seen; 0: in none.
+type decimalMark struct {
+	first   int
+	grouped int // where it may stand between thousands; 0 again once that was said
 }
 
 const (
@@ -303,6 +312,36 @@ func Number(comma rune, cell string) string {
 	}
 	return cell
 }
+
+// Number is [Number] for a cell of the file, which begins in a line. It fails for the first cell
+// that shows that a mark taken for a decimal one may stand between thousands, as the point of
+// 2.101 beside 301,5.
+func (r *Reader) Number(line int, cell string) (string, error) {
+	at := strings.IndexAny(cell, ",.")
+	if r.Comma == ',' || at < 0 || strings.ContainsAny(cell[at+1:], ",.") {
+		return Number(r.Comma, cell), nil
+	}
+	own, other, name, others := &r.marks[0], &r.marks[1], "comma", "point"
+	if cell[at] == '.' {
+		own, other, name, others = other, own, others, name
+	}
+	grouped := grouping.MatchString(cell)
+	own.first = cmp.Or(own.first, line)
+	switch {
+	case grouped && other.first > 0:
+		return "", fmt.Errorf("has a %s before three digits, and line %d has a decimal %s: leave out what stands between thousands", name, other.first, others)
+	case grouped:
+		own.grouped = cmp.Or(own.grouped, line)
+	case other.grouped > 0:
+		at := other.grouped
+		other.grouped = 0
+		return "", fmt.Errorf("has a decimal %s, and line %d has a %s before three digits: leave out what stands between thousands", name, at, others)
+	}
+	return Number(r.Comma, cell), nil
+}
+
+// grouping is of a number that may have a mark between thousands.
+var grouping = regexp.MustCompile(`^\s*[-+]?[1-9][0-9]{0,2}[,.][0-9]{3}\s*$`)
 
 // limit reads at most what is left, and hardly more than so many separators, and remembers
 // why it stopped before the end.

@@ -223,6 +223,37 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// A mark that may stand between thousands is refused where another shows which one is decimal.
+func TestNumberBetweenThousands(t *testing.T) {
+	for _, c := range []struct {
+		cells string // one a line, from line 1
+		bad   int    // the line that is refused; 0: none
+		says  string
+	}{
+		{"1,5 2.101 301,5", 2, "has a point before three digits, and line 1 has a decimal comma"},
+		{"2.101 3.250 301,5 2,5", 3, "has a decimal comma, and line 1 has a point before three digits"},
+		{"1.5 12,500", 2, "has a comma before three digits, and line 1 has a decimal point"},
+		{"2.101 3.250 0.125", 0, ""},
+		{"2,101 3,250 -1,5", 0, ""},
+		{"1,5 0.125 2,5 1.25", 0, ""}, // two programs may have written two columns
+		{"1,5 1.234,5 x", 0, ""},      // refused as no number
+	} {
+		r := &Reader{Comma: ';'}
+		for i, cell := range strings.Fields(c.cells) {
+			got, err := r.Number(i+1, cell)
+			if (err != nil) != (i+1 == c.bad) || err != nil && !strings.Contains(err.Error(), c.says) || err == nil && got != Number(';', cell) {
+				t.Errorf("%s: line %d: %q, %v", c.cells, i+1, got, err)
+			}
+		}
+	}
+	r := &Reader{Comma: ','}
+	for i, cell := range []string{"1.5", "12,500", "2.101"} {
+		if got, err := r.Number(i+1, cell); got != cell || err != nil {
+			t.Errorf("%q between commas: %q, %v", cell, got, err)
+		}
+	}
+}
+
 func TestColumn(t *testing.T) {
 	r, err := NewReader(strings.NewReader("a,b\n"))
 	if err != nil {

@@ -52,11 +52,15 @@ func (r *Row) Cell(column string) (text string, found bool, err error) {
 	return text, true, err
 }
 
-// Number is Cell for a column of numbers, with a decimal point; see [csvfile.Number].
+// Number is Cell for a column of numbers, with a decimal point; see [csvfile.Reader.Number].
+// Rows must be asked in order.
 func (r *Row) Number(column string) (text string, found bool, err error) {
 	text, found, err = r.Cell(column)
-	if r.table != nil {
-		text = csvfile.Number(r.table.Comma, text)
+	if r.table == nil || err != nil {
+		return text, found, err
+	}
+	if text, err = r.table.Number(r.Line, text); err != nil {
+		err = fmt.Errorf("column %q %w", column, err)
 	}
 	return text, found, err
 }
