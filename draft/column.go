@@ -54,6 +54,7 @@ type Column struct {
 	// values counts the different texts (for lists, their items); nil if there are too
 	// many to be a set.
 	values map[string]int
+	target bool // it is predicted, so that a cell is one value, whatever is in it
 	listed bool // some cell lists several
 	words  int  // words of all cells
 	told   tells
@@ -181,20 +182,28 @@ func (c *Column) addText(line int, cell string, comma rune) {
 	}
 }
 
-// addValues counts the values that a cell lists, until there are too many to be a set.
+// addValues counts the values that a cell lists.
 func (c *Column) addValues(cell string) {
-	if c.values == nil {
+	if c.target {
+		c.addValue(cell)
 		return
 	}
 	c.listed = c.listed || strings.Contains(cell, "|")
 	for value := range strings.SplitSeq(cell, "|") {
-		if value = strings.TrimSpace(value); value != "" {
-			c.values[value]++
-		}
-		if len(value) > longestValue || len(c.values) > mostValues {
-			c.values = nil
-			return
-		}
+		c.addValue(strings.TrimSpace(value))
+	}
+}
+
+// addValue counts a value, until there are too many to be a set.
+func (c *Column) addValue(value string) {
+	if c.values == nil {
+		return
+	}
+	if value != "" {
+		c.values[value]++
+	}
+	if len(value) > longestValue || len(c.values) > mostValues {
+		c.values = nil
 	}
 }
 

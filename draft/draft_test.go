@@ -540,6 +540,21 @@ func TestCountedColumns(t *testing.T) {
 	}
 }
 
+// A class is a whole cell of the target, with a vertical bar in it or not.
+func TestClassesWithBars(t *testing.T) {
+	text := "x,y\n" + strings.Join(made(60, func(i int) string { return fmt.Sprintf("%d,%s", i*i%17, []string{"yes|no", "no", "maybe"}[i*i%7%3]) }), "\n")
+	p, err := NewPlan(surveyed(t, text, "", ""), Wishes{Public: true})
+	require.NoError(t, err)
+	if classes, want := written(t, p).Target.Classes, []string{"maybe", "no", "yes|no"}; !slices.Equal(classes, want) || p.BadLines() {
+		t.Errorf("classes %q, want %q, bad lines %v", classes, want, p.BadLines())
+	}
+	p, err = NewPlan(surveyed(t, text, "", ""), Wishes{Public: true, Values: map[string][]string{"y": {"maybe", "no", "yes"}}})
+	require.NoError(t, err)
+	if doubts := strings.Join(p.Doubts(), "\n"); !p.BadLines() || !strings.HasSuffix(doubts, "their lines cannot be imported: yes|no") {
+		t.Errorf("bad lines %v, doubts %q", p.BadLines(), doubts)
+	}
+}
+
 // Any file that can be surveyed becomes a task, or an error that says why not.
 func FuzzDraft(f *testing.F) {
 	f.Add("a;b;y\n1,5;x;2\n2;y;3\n", false)

@@ -369,7 +369,7 @@ func (u *use) unanswered() string {
 
 // unlisted names the values of the file that are not among those of an answer.
 func (u *use) unlisted(answer []string) string {
-	if u.kind != Set || answer == nil || u.target && u.listed {
+	if u.kind != Set || answer == nil {
 		return ""
 	}
 	others := slices.DeleteFunc(u.Values(), func(v string) bool { return slices.Contains(answer, v) })

@@ -75,6 +75,7 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 	case s.Target < 0 || len(columns) < 2 || len(columns) == 2 && s.Node >= 0:
 		return nil, fmt.Errorf("there are too few columns: what is to be predicted, and one at least to predict it from; commas, semicolons or tabs separate the cells of a line")
 	}
+	s.Columns[s.Target].target = true
 	return s, nil
 }
 
