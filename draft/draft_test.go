@@ -555,6 +555,18 @@ func TestClassesWithBars(t *testing.T) {
 	}
 }
 
+// Columns _0 to _39 have no name in common that a vector could have, so each is a number.
+func TestCountedColumnsWithoutAName(t *testing.T) {
+	text := strings.Join(made(40, func(i int) string { return fmt.Sprintf("_%d", i) }), ",") + ",y\n" + strings.Join(made(30, func(i int) string {
+		return strings.Join(made(40, func(k int) string { return fmt.Sprint((i + k) * (i + k) % 17) }), ",") + fmt.Sprint(",", i*3%23)
+	}), "\n")
+	p, err := NewPlan(surveyed(t, text, "", ""), Wishes{Public: true})
+	require.NoError(t, err)
+	if features := written(t, p).Features; len(features) != 40 || features[39].Name != "_39" || features[39].Kind != Number {
+		t.Errorf("features %+v", features)
+	}
+}
+
 // Any file that can be surveyed becomes a task, or an error that says why not.
 func FuzzDraft(f *testing.F) {
 	f.Add("a;b;y\n1,5;x;2\n2;y;3\n", false)

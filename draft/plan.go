@@ -203,7 +203,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 func (p *Plan) vectors() {
 	for at := 0; at < len(p.uses); at++ {
 		stem, n := p.counted(at)
-		if n < leastColumns || slices.ContainsFunc(p.uses, func(u use) bool { return u.Name == stem }) {
+		if n < leastColumns || stem == "" || slices.ContainsFunc(p.uses, func(u use) bool { return u.Name == stem }) {
 			continue
 		}
 		whole := *p.uses[at].Column
@@ -218,7 +218,8 @@ func (p *Plan) vectors() {
 const leastColumns = 32
 
 // counted is the number of columns, from this one on, that are numbers without a wish
-// of the owner and whose names are a stem and a number that counts up from 0 or 1.
+// of the owner and whose names are a stem and a number that counts up from 0 or 1. The stem,
+// without an underscore at its end, may be empty.
 func (p *Plan) counted(at int) (stem string, n int) {
 	name := p.uses[at].Name
 	digit := len(name) - 1
