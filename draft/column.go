@@ -2,7 +2,6 @@ package draft
 
 import (
 	"cmp"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"p2pnode/csvfile"
 	"p2pnode/learner"
@@ -29,8 +27,9 @@ type Column struct {
 	lowest, highest                edge
 	// Length is the length of the vectors; 0 if they differ.
 	Length int
-	// noNumber are the cells that are not numbers, noTime those that are neither numbers nor times.
-	noNumber, noTime others
+	// noNumber are the cells that are not numbers, noTime those that are neither numbers nor times, and
+	// noVector those that are neither numbers nor vectors.
+	noNumber, noTime, noVector others
 	// faults are what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
 	// known of these cells.
 	faults others
@@ -179,6 +178,8 @@ func (c *Column) addText(line int, cell string, comma rune) {
 		} else if c.Length != n {
 			c.Length = 0
 		}
+	} else {
+		c.noVector.add(line, cell)
 	}
 }
 
@@ -258,28 +259,12 @@ var timeLayouts = [...]string{
 	"2006-01-02 15:04:05Z07:00",
 }
 
-// vectorLength is the number of numbers in a cell that contains an embedding, a list in
-// brackets or float32 in base64; 0 for other cells.
+// vectorLength is the number of numbers in a cell that contains an embedding, as
+// [learner.VectorLength] reads it; 0 for other cells, also for short words that look like one.
 func vectorLength(cell string) int {
-	if inside, ok := strings.CutPrefix(cell, "["); ok {
-		inside, ok = strings.CutSuffix(inside, "]")
-		numbers := strings.FieldsFunc(inside, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-		for _, n := range numbers {
-			_, is := learner.ParseNumber(n)
-			ok = ok && is
-		}
-		if !ok {
-			return 0
-		}
-		return len(numbers)
-	}
-	const shortest = 8 // numbers; a short word may look like base64 too
-	if len(cell) < shortest*4*4/3 || strings.ContainsAny(cell, " -_:|") {
+	const shortest = 8 // numbers in base64
+	if !strings.HasPrefix(cell, "[") && (len(cell) < shortest*4*4/3 || strings.ContainsAny(cell, " -_:|")) {
 		return 0
 	}
-	bytes, err := base64.StdEncoding.DecodeString(cell)
-	if err != nil || len(bytes)%4 != 0 {
-		return 0
-	}
-	return len(bytes) / 4
+	return learner.VectorLength(cell)
 }

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -148,6 +149,31 @@ func TestDoubtfulCells(t *testing.T) {
 		said := strings.Join(p.Doubts(), "\n")
 		if odd := strings.Contains(said, "are numbers") || strings.Contains(said, "cells are no"); odd != (c.want != "") || !strings.Contains(said, c.want) {
 			t.Errorf("%+v: %q", c, said)
+		}
+	}
+}
+
+// A cell is a vector if the task can read it as one, with numbers between commas or blanks and with
+// finite ones in base64; the first that is none is said.
+func TestCellsThatAreNoVectors(t *testing.T) {
+	unknown := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0xff}, 36))
+	for cell, want := range map[string]int{
+		"[1, 2]": 2, "[1 2 3]": 3, "[1, 2 3]": 0, "[1, 2,]": 0, "[,1]": 0, "[1e400 2]": 0, "[1 2": 0, "[]": 0, "12": 0,
+		strings.Repeat("AAAA", 12): 9, strings.Repeat("AAAA", 13): 0, unknown: 0, "AAAA": 0, "[1e308,1e308]": 2, "[1.7e308,1.7e308]": 0,
+	} {
+		if got := vectorLength(cell); got != want {
+			t.Errorf("%s has %d numbers, want %d", cell, got, want)
+		}
+	}
+	for _, broken := range []string{"[1, 2 3]", "[1, 2,]"} {
+		text := "v;y\n" + strings.Join(made(60, func(i int) string { return fmt.Sprintf("[%d, 2, %d];%d", i, i*i%5, i*i%7) }), "\n") + "\n" + broken + ";3\n"
+		p, err := NewPlan(surveyed(t, text, "", ""), Wishes{Public: true})
+		require.NoError(t, err)
+		if f := written(t, p).Features[0]; f.Kind != Text || p.BadLines() {
+			t.Errorf("%+v, bad lines %v", f, p.BadLines())
+		}
+		if doubts, want := strings.Join(p.Doubts(), "\n"), fmt.Sprintf("of 61 cells 60 are vectors, and the first that is none is %q on line 62", broken); !strings.Contains(doubts, want) {
+			t.Errorf("doubts %q, want %q", doubts, want)
 		}
 	}
 }

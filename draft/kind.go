@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -47,7 +48,7 @@ func (c *Column) judge() judgement {
 		j.doubt = other
 	}
 	if j.doubt == "" && (j.kind == Set || j.kind == Key || j.kind == Text) {
-		j.doubt = c.halfNumbers()
+		j.doubt = cmp.Or(c.halfNumbers(), c.halfVectors())
 	}
 	if j.doubt == "" && c.told.goes() {
 		j.doubt = "each of its values goes with one of what is predicted; if nobody knows it before that, --leave-out it"
@@ -82,9 +83,20 @@ func (c *Column) strays(kind string) string {
 	return fmt.Sprintf("%s no %s, the first on line %d, %q: mend them or empty them, or their lines cannot be imported", cellsAre(none.cells), kind, none.line, none.first)
 }
 
+// many is one of so many cells.
+const many = 3
+
+// halfVectors describes a column that is taken for texts though many of its cells are vectors.
+func (c *Column) halfVectors() string {
+	if many*c.Vectors < c.full() || c.noVector.cells == 0 {
+		return ""
+	}
+	return fmt.Sprintf("of %d cells %d are vectors, and the first that is none is %q on line %d, and so all are taken for texts: mend or empty the others, if it is a vector",
+		c.full(), c.Vectors, c.noVector.first, c.noVector.line)
+}
+
 // halfNumbers describes a column that is taken for texts though many of its cells are numbers.
 func (c *Column) halfNumbers() string {
-	const many = 3 // one of so many
 	if c.identifier() || many*c.Numbers < c.full() || c.noNumber.cells == 0 {
 		return ""
 	}

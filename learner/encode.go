@@ -160,9 +160,13 @@ func ParseNumber(text string) (v float64, ok bool) {
 func parseNumber(column, text string) (float64, error) {
 	v, ok := ParseNumber(text)
 	if !ok {
-		return 0, badText(column, text, "is not a finite number%s", numberAdvice(text))
+		return 0, noNumber(column, text)
 	}
 	return v, nil
+}
+
+func noNumber(column, text string) error {
+	return badText(column, text, "is not a finite number%s", numberAdvice(text))
 }
 
 // numberAdvice says how to write what may be a number with other signs.

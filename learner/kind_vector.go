@@ -26,16 +26,7 @@ func vectorKind() featureKind {
 			}
 			return names
 		},
-		cell: func(f *Feature, x []float64, text string) ([]float64, Note, error) {
-			if Blank(text) {
-				return unknown(x, f.Length), Empty, nil
-			}
-			raw, err := f.parseVector(text)
-			if err != nil {
-				return nil, Taken, err
-			}
-			return f.encodeVector(x, raw)
-		},
+		cell:   (*Feature).encodeVectorCell,
 		vector: (*Feature).encodeVector,
 		text:   (*Feature).vectorText,
 		coded:  func(f *Feature) CodedTable { return CodedTable{"length": f.Length, "scale": f.Scale} },
@@ -45,6 +36,28 @@ func vectorKind() featureKind {
 			c.check(f.Scale == 0 || f.Scale > 0 && !math.IsInf(f.Scale, 0), key+".scale", "must be a positive number, the length of a usual vector, or left out: each is then divided by its own length")
 		},
 	}
+}
+
+// VectorLength is how many numbers a cell has that a task can read as a vector; 0 for other
+// cells.
+func VectorLength(text string) int {
+	var f Feature // with a vector of any length
+	x, _, err := f.encodeVectorCell(nil, text)
+	if err != nil {
+		return 0
+	}
+	return len(x)
+}
+
+func (f *Feature) encodeVectorCell(x []float64, text string) ([]float64, Note, error) {
+	if Blank(text) {
+		return unknown(x, f.Length), Empty, nil
+	}
+	raw, err := f.parseVector(text)
+	if err != nil {
+		return nil, Taken, err
+	}
+	return f.encodeVector(x, raw)
 }
 
 // encodeVector appends the coordinates of a vector. A vector whose numbers are all NaN
@@ -82,8 +95,8 @@ func (f *Feature) encodeVector(x, raw []float64) ([]float64, Note, error) {
 }
 
 // parseVector reads a cell: numbers in brackets, separated by commas or blanks, or the
-// base64 of little-endian float32 numbers.
-func (f *Feature) parseVector(text string) (raw []float64, err error) {
+// base64 of little-endian float32 numbers. Without a Length there may be any number of them.
+func (f *Feature) parseVector(text string) ([]float64, error) {
 	inside, listed := strings.CutPrefix(text, "[")
 	if !listed {
 		return f.parseBase64(text)
@@ -96,14 +109,17 @@ func (f *Feature) parseVector(text string) (raw []float64, err error) {
 	if strings.Contains(inside, ",") {
 		numbers = strings.Split(inside, ",")
 	}
-	if len(numbers) != f.Length {
+	if f.Length > 0 && len(numbers) != f.Length {
 		return nil, f.wrongLength(len(numbers))
 	}
-	raw = make([]float64, f.Length)
+	raw := make([]float64, len(numbers))
 	for i, number := range numbers {
-		if raw[i], err = parseNumber(fmt.Sprintf("%s[%d]", f.Name, i), strings.TrimSpace(number)); err != nil {
-			return nil, err
+		number = strings.TrimSpace(number)
+		v, ok := ParseNumber(number)
+		if !ok {
+			return nil, noNumber(fmt.Sprintf("%s[%d]", f.Name, i), number)
 		}
+		raw[i] = v
 	}
 	return raw, nil
 }
@@ -113,13 +129,13 @@ func (f *Feature) parseBase64(text string) ([]float64, error) {
 	if err != nil {
 		return nil, badVector(f.Name, "is neither numbers in brackets, as [0.5, -1, 2], nor the base64 of float32 numbers, little-endian")
 	}
-	if len(data) != 4*f.Length {
-		if len(data)%4 != 0 {
-			return nil, badVector(f.Name, "is base64 of %d bytes, and %d numbers of float32 are %d bytes", len(data), f.Length, 4*f.Length)
-		}
+	switch {
+	case len(data)%4 != 0:
+		return nil, badVector(f.Name, "is base64 of %d bytes, and %d numbers of float32 are %d bytes", len(data), f.Length, 4*f.Length)
+	case f.Length > 0 && len(data) != 4*f.Length:
 		return nil, f.wrongLength(len(data) / 4)
 	}
-	raw := make([]float64, f.Length)
+	raw := make([]float64, len(data)/4)
 	for i := range raw {
 		raw[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])))
 		if math.IsNaN(raw[i]) || math.IsInf(raw[i], 0) {
