@@ -547,6 +547,39 @@ func TestNothingOfAPrivateFileIsInItsTask(t *testing.T) {
 	}
 }
 
+// One cell decides whether the logarithm of a number is taken. The task says so, unless the file is public.
+func TestATaskSaysWhatTheRecordsDecided(t *testing.T) {
+	file := func(last string) string {
+		return "x,y\n" + strings.Join(made(40, func(i int) string {
+			x := []string{"1", "100"}[i%2]
+			if i == 21 {
+				x = last
+			}
+			return fmt.Sprintf("%s,%d", x, i*i%7)
+		}), "\n")
+	}
+	for _, public := range []bool{false, true} {
+		var logs []bool
+		for _, last := range []string{"1", "100"} {
+			p, err := NewPlan(surveyed(t, file(last), "", ""), Wishes{Public: public, Ranges: map[string]Range{"x": {0, 1000}, "y": {0, 6}}})
+			require.NoError(t, err)
+			logs = append(logs, written(t, p).Features[0].Log)
+			text, err := p.TOML()
+			require.NoError(t, err)
+			head, _, _ := strings.Cut(string(text), "\n\n")
+			if said := strings.Contains(head, "decided, without noise") && strings.Contains(head, "its kind and log"); said == public {
+				t.Errorf("a task of a file, public %v, begins with\n%s", public, head)
+			}
+			if strings.Contains(head, "nothing of anybody's records") {
+				t.Errorf("a task says what is not so:\n%s", head)
+			}
+		}
+		if logs[0] == logs[1] {
+			t.Errorf("one cell changes nothing: %v", logs)
+		}
+	}
+}
+
 // Columns e0 to e383 are one vector, and a key that no sum can use becomes a text.
 func TestCountedColumns(t *testing.T) {
 	header, row := "", ""

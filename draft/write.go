@@ -20,8 +20,8 @@ func (p *Plan) TOML() ([]byte, error) {
 		return nil, err
 	}
 	w := &writer{}
-	w.comment("All nodes of the network have this file: its hash is the network's name. It is public, so it says\n" +
-		"nothing of anybody's records. What it leaves out has the value that docs/tasks.md says.")
+	w.comment("All nodes of the network have this file: its hash is the network's name. It is public. " + whence(p.wishes.Public) + "\n" +
+		"What it leaves out has the value that docs/tasks.md says.")
 	w.key("name", t.Name, "for people")
 	w.key("learner", t.Learner, learnerWords(t))
 	w.key("loss", t.Loss, lossWords(t.Loss))
@@ -108,6 +108,17 @@ func stringText(s string) string {
 		}
 	}
 	return b.String() + `"`
+}
+
+// whence says what in the task follows from the records that it was made from. No noise hides
+// them, and of a file at the edge between two forms one record decides.
+func whence(public bool) string {
+	if public {
+		return "So are the records that it was made from."
+	}
+	return "Ranges and values are what its\n" +
+		"owner said. The records that it was made from decided, without noise, which columns are here, and of each its kind and log,\n" +
+		"parts, length and letters: read whether everybody may know these."
 }
 
 // learnerWords says why the task has its learner.

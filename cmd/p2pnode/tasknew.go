@@ -42,7 +42,8 @@ A task is public, and your file may not be. Ranges of numbers and lists of value
 therefore asked for: you see what your file has and a wider, round suggestion, and
 type what everybody may know. Without a terminal, --range and --values say it, and an
 error lists all that are missing. --public says that the file is public; they are then
-taken from it.
+taken from it. Nothing else is asked for: your records decide, without noise, which
+columns are in the task, of which kind each is, and in which form, as by its logarithm.
 
 With --committee the task has private sums, which these nodes add up; each makes its
 identity with "p2pnode identity". Without, nodes send each other models with noise.`,
