@@ -25,6 +25,7 @@ const (
 	// becoming impossible.
 	mostSquares     = 1400
 	leastLikelihood = 1e-300
+	mostKept        = 1 << 21 // likelihoods, 16 MiB
 )
 
 // newCounts learns the prior; people is the number of contributors.
@@ -53,19 +54,27 @@ func countGrid(last float64) []float64 {
 	return grid
 }
 
+// learn takes steps toward the prior. The likelihoods of the first noisy counts are kept from step
+// to step; those of all counts would take a gigabyte for a million keys.
 func (c *counts) learn(noisy []float64, steps int) {
 	k := len(c.grid)
-	likelihoods := make([]float64, len(noisy)*k)
-	for i, x := range noisy {
-		c.likelihood(likelihoods[i*k:(i+1)*k], x)
+	kept := make([]float64, min(len(noisy), mostKept/k)*k)
+	for at := 0; at < len(kept); at += k {
+		c.likelihood(kept[at:at+k], noisy[at/k])
 	}
+	again := make([]float64, k)
 	c.prior = make([]float64, k)
 	floats.AddConst(1/float64(k), c.prior)
 	next := make([]float64, k)
 	for range steps {
 		clear(next)
-		for i := range noisy {
-			l := likelihoods[i*k : (i+1)*k]
+		for i, x := range noisy {
+			l := again
+			if at := i * k; at < len(kept) {
+				l = kept[at : at+k]
+			} else {
+				c.likelihood(l, x)
+			}
 			floats.AddScaled(next, 1/floats.Dot(l, c.prior), l)
 		}
 		floats.Mul(next, c.prior)
@@ -75,9 +84,12 @@ func (c *counts) learn(noisy []float64, steps int) {
 
 func (c *counts) likelihood(dst []float64, noisy float64) {
 	noisy = min(noisy, c.grid[len(c.grid)-1])
+	far := math.Exp(-mostSquares/2) + leastLikelihood
 	for i, point := range c.grid {
 		off := (noisy - point) / c.sd
-		dst[i] = math.Exp(-min(off*off, mostSquares)/2) + leastLikelihood
+		if dst[i] = far; !(off*off >= mostSquares) {
+			dst[i] = math.Exp(-off*off/2) + leastLikelihood
+		}
 	}
 }
 
