@@ -56,9 +56,9 @@ type summing interface {
 	// vector is the vector of a device with these training records, in order, at what
 	// the round's walk has.
 	vector(train []Record, at []float64) []float64
-	// learn adds to known what the opened sum says. The device's own vector, own, made
-	// from slots record slots, is taken out first; it is nil if the device added
-	// nothing, and of no use after several rounds.
+	// learn adds to known what the opened sum says, which may be nothing. The device's own
+	// vector, own, made from slots record slots, is taken out first; it is nil if the
+	// device added nothing, and of no use after several rounds.
 	learn(known *Known, o *Opened, own []float64, slots int) error
 }
 

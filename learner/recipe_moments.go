@@ -28,7 +28,6 @@ func momentsRecipe() recipeKind {
 const (
 	momentsLongest = 0.6 / 2.58 // bound on the length of a person's mean of label times features
 	momentsRecords = 200
-	momentsLeast   = 10
 	// momentsGain times p^2 is the ratio of the squares of models to the squares of
 	// slopes: with isotropic features the mean slope of a weak model theta is
 	// theta/(2p).
@@ -41,10 +40,14 @@ const (
 func (t *Task) moments() population.Moments {
 	p := float64(t.featureCount())
 	return population.Moments{
-		Clip: 1, Longest: momentsLongest, Records: momentsRecords, Least: momentsLeast,
+		Clip: 1, Longest: momentsLongest, Records: momentsRecords, Least: MomentsLeast,
 		Gain: momentsGain * p * p, Floor: momentsFloor,
 	}
 }
+
+// MomentsLeast is how many training records a device needs for a sum of the kind "moments" to say
+// something of it.
+const MomentsLeast = 10
 
 type momentsSumming struct {
 	*Summing
@@ -73,6 +76,7 @@ func (s *momentsSumming) vector(train []Record, _ []float64) []float64 {
 	return s.moments.Of(p, v)
 }
 
+// learn leaves people alike in all directions if the sum says nothing of others.
 func (s *momentsSumming) learn(known *Known, o *Opened, own []float64, slots int) error {
 	var weight float64
 	for _, m := range o.Slots {
@@ -81,8 +85,9 @@ func (s *momentsSumming) learn(known *Known, o *Opened, own []float64, slots int
 	if own != nil {
 		weight -= s.moments.Weight(slots)
 	}
-	if weight <= 0 {
-		return errors.New("nobody but this device has records enough")
+	if weight <= 0 { // nobody but this device has records enough
+		known.upper = nil
+		return nil
 	}
 	precision, err := s.moments.Learn(s.task.featureCount(), o.less(own), o.SD, weight)
 	if err != nil {

@@ -227,6 +227,61 @@ func TestContributorKnowsTheOthers(t *testing.T) {
 	}
 }
 
+// A sum that says nothing of others leaves what other sums say: one of people who all have too few
+// records, and one in which only this device has enough.
+func TestMomentsOfNobody(t *testing.T) {
+	c := recipeCases()["moments"]
+	r := rand.New(rand.NewPCG(11, 12))
+	devices := make([][]Record, 3)
+	for i := range devices {
+		for k := range []int{30, 8, 8}[i] {
+			one := drawRecord(r, c.task)
+			one.Seq = Seq(k + 1)
+			devices[i] = append(devices[i], one)
+		}
+	}
+	gradient, err := c.task.Summing(Recipe{Kind: "gradient", Share: 0.5}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := Opened{Summing: gradient, Sum: []float64{0.5, -0.25}, Slots: []int{24, 7, 7}}
+	for _, few := range []bool{true, false} {
+		there := devices
+		if few {
+			there = devices[1:]
+		}
+		moments, own := openedBy(t, c.task, c.recipe, there)
+		p, err := NewPopulation(mean, moments.opened[0])
+		if err != nil {
+			t.Fatalf("few records %v: %v", few, err)
+		}
+		if got := p.Newcomer(); !slices.Equal(got.mean, mean.Sum) || (got.upper == nil) != few {
+			t.Errorf("few records %v: a newcomer knows %+v", few, got)
+		}
+		k, err := p.Contributor(Contribution{}, own[0])
+		if err != nil {
+			t.Fatalf("few records %v: %v", few, err)
+		}
+		if !slices.Equal(k.mean, mean.Sum) || k.upper != nil {
+			t.Errorf("few records %v: the first device knows %+v", few, k)
+		}
+		none := make([]float64, c.task.Dimension())
+		alone, err := NewPopulation(mean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := FitKnowing(c.task, there[0], none, k).Theta, FitKnowing(c.task, there[0], none, alone.Newcomer()).Theta; !slices.Equal(got, want) {
+			t.Errorf("few records %v: the fit is %v, want %v", few, got, want)
+		}
+		if k, err = moments.Contributor(own[0]); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := FitKnowing(c.task, there[0], none, k).Theta, FitPersonal(c.task, there[0], none).Alone; !slices.Equal(got, want) {
+			t.Errorf("few records %v: the fit that knows nothing is %v, want %v", few, got, want)
+		}
+	}
+}
+
 // people of keys that all think alike of, and whose features say nothing.
 func voters(r *rand.Rand, n, m int) (*Task, [][]Record) {
 	task := plainTask("squared", 2)

@@ -237,7 +237,7 @@ func recipeText(s api.Sum) string {
 	case "mean":
 		return "where features lie and how far they spread; then a model of all records, where personal models start"
 	case "moments":
-		return "in which directions the models of people differ"
+		return fmt.Sprintf("in which directions the models of people differ, of those with %d records in it or more", api.MomentsLeast)
 	}
 	return "clipped gradients of all records; after the last round, where personal models start"
 }
@@ -302,13 +302,16 @@ func contactText(m api.Member) string {
 
 // meaning says what a sum means for the owner.
 func meaning(known api.Sums, s api.Sum) string {
+	const used = "Your personal model uses it, beside what it learns alone, as far as it predicts your records; p2pnode status says what that brings. "
 	switch {
 	case s.State == api.SumHere && s.People == 0:
 		return "Nobody added to it, so it says nothing. " + paidMeaning(s)
 	case s.State == api.SumHere && int(s.Round) < s.Rounds:
 		return "The next round is made from it; your personal model uses what the last one tells. " + paidMeaning(s)
+	case s.State == api.SumHere && s.Recipe == "moments":
+		return used + fmt.Sprintf("If no other device has %d records in it, it says nothing. ", api.MomentsLeast) + paidMeaning(s)
 	case s.State == api.SumHere:
-		return "Your personal model uses it, beside what it learns alone, as far as it predicts your records; p2pnode status says what that brings. " + paidMeaning(s)
+		return used + paidMeaning(s)
 	case s.State == api.SumDead:
 		return "The committee could not add it up in time and erased its keys: it never has a result. What was paid for it stays spent. Later epochs are sums of their own."
 	case s.Part != api.PartNone:

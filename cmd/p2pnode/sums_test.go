@@ -227,6 +227,7 @@ func TestSumTexts(t *testing.T) {
 		{sumText(known, with(func(s *api.Sum) { s.Part = api.PartLeftOut })), []string{"closed the list without this node. What was paid stays spent"}, "taken out"},
 		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Rounds = "gradient", 16 })), []string{"clipped gradients"}, "taken out"},
 		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Rounds = "mean", 2 })), []string{"how far they spread", "The next round is made from it"}, "taken out"},
+		{sumText(known, with(func(s *api.Sum) { s.Recipe = "moments" })), []string{"of those with 10 records in it or more", "beside what it learns alone", "If no other device has 10 records in it, it says nothing. Those of"}, "The next round"},
 		{sumText(known, with(func(s *api.Sum) { s.People, s.Records = 0, 0 })), []string{"Nobody added to it"}, "Your personal model"},
 		{sumText(known, with(func(s *api.Sum) { s.Recipe, s.Round, s.Rounds = "mean", 2, 2 })), []string{"Your personal model uses it"}, "The next round"},
 		{sumText(known, coming(api.SumOpen, api.PartLost)), []string{"stopped before there was anything to send. That stays spent"}, "signed the result"},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"p2pnode/learner"
 )
 
 // ErrNoSums follows the name of a task that asks for no private sums.
@@ -120,6 +122,10 @@ type Sum struct {
 	Voted   []string `json:"voted"`   // members that certified who is in it
 	File    string   `json:"file"`    // with the result
 }
+
+// MomentsLeast is how many records a device needs in a sum of the recipe "moments" for it to say
+// something of the device.
+const MomentsLeast = learner.MomentsLeast
 
 // Stake says what a closed sum needs that lacks so many members, and until when; "" if it
 // lacks none.
