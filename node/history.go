@@ -37,7 +37,7 @@ func newHistory(l *storage.Ledger) *history {
 }
 
 // restoreIfLost is the last advice for a directory that a peer contradicts.
-const restoreIfLost = "if that is lost, p2pnode restore goes on with this one and retires the records in it"
+const restoreIfLost = "if that is lost, p2pnode restore goes on with this one and retires the records in it, or only predicts with it where the task's learner goes in rounds"
 
 // foreignSum adds the advice for a directory that a committee contradicts: a copy of it
 // may be running elsewhere.
@@ -104,5 +104,5 @@ func (h *history) compare(w *gossip.Witness) error {
 		return nil
 	}
 	return api.Advise(fmt.Errorf("%w: a peer holds another model of round %d than this directory, so two copies of it have run", ErrRolledBack, paid),
-		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it")
+		"stop the other copy and keep one directory; then p2pnode restore goes on with that one and retires the records in it, or only predicts with it where the task's learner goes in rounds")
 }
