@@ -251,8 +251,9 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 
 // constantPull is the weight of the constant's pull, in records: usually the same, and more
 // around a prior that explains much; but of numbers no more than makes it plausible that the
-// constant is as far away as the owner's labels say. Otherwise few records of somebody
-// whose level is her own would end far from all of them.
+// constant is as far away as the owner's labels say, and there no more than one record pulls.
+// Otherwise few records of somebody whose level is her own would end far from all of them, and
+// so would many of hers if some of them lie far off, which make the variance large.
 func (s *search) constantPull(kappa float64) float64 {
 	records := constantRecords
 	if kappa != 0 {
@@ -267,7 +268,9 @@ func (s *search) constantPull(kappa float64) float64 {
 	if far <= 0 {
 		return records
 	}
-	return max(min(records, variance/far), leastPull*records)
+	loss, away := s.task.loss(), math.Abs(mean)
+	one := loss.steepness(0, away) / (loss.smoothness(1) * away) // less than 1 where the loss is a line
+	return max(min(records, variance/far, one), leastPull*records)
 }
 
 // unexplained are the mean and the variance of what kappa times the prior leaves of the labels.

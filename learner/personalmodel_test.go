@@ -289,3 +289,24 @@ func TestPersonalModelInAWideRange(t *testing.T) {
 		wantClose(t, loss, fitted(1e8), fitted(1e2), 1e-6)
 	}
 }
+
+// Labels far from the center of their range, a few of them far off, leave a robust fit where most
+// labels are: the threshold bounds what the constant's pull may move, as it does a record.
+func TestPersonalModelFarFromTheCenter(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 10))
+	task := plainTask("huber", 2)
+	task.Target.Min, task.Target.Max, task.Threshold, task.Constant = -1e4, 1e4, 3, 0.5
+	var records []Record
+	for i := range 40 {
+		x := []float64{r.NormFloat64() / 2, 0.5}
+		y := -8000 + 2*x[0] + 0.3*r.NormFloat64()
+		if i%10 == 0 {
+			y += 6000
+		}
+		records = append(records, Record{Seq: Seq(i + 1), X: x, Y: y})
+	}
+	theta := FitPersonal(task, records, make([]float64, 2)).Alone
+	if level := theta[1] * 0.5; math.Abs(level+8000) > 1 || math.Abs(theta[0]-2) > 1 {
+		t.Errorf("the fit is %v + %v x, want about -8000 + 2 x", level, theta[0])
+	}
+}
