@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,8 +31,17 @@ func (f *Feature) numberKey(v float64) (uint64, Note, error) {
 	if math.IsInf(v, 0) {
 		return 0, Taken, badNumber(f.Name, v, "is not a finite number")
 	}
-	key, note := keyOf(numberText(v))
+	key, note := keyOf(keyText(v))
 	return key, note, nil
+}
+
+// keyText is the text of a number that is a key, and "" for NaN. A whole number has all its
+// digits, as in a CSV file or a catalogue, as far as float64 tells it from its neighbours.
+func keyText(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return numberText(v)
 }
 
 // maxKeys bounds the keys of a sum over keys, which takes twice as many numbers.
@@ -43,6 +53,7 @@ func keyKind() featureKind {
 	return featureKind{
 		name:  "key",
 		width: constantly(0),
+		text:  func(_ *Feature, raw []float64) string { return keyText(raw[0]) },
 		check: func(c *checker, key string, f *Feature) {
 			c.check((f.Catalogue == "") != (f.Buckets == 0), key, "must have a catalogue, the SHA-256 of the public file that lists its keys, or buckets, into how many they are hashed without such a file, and not both")
 			hash, err := hex.DecodeString(f.Catalogue)

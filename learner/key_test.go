@@ -70,6 +70,20 @@ func TestKeyInAVector(t *testing.T) {
 	if err != nil || err2 != nil || coded.Key != want || example.Key != want {
 		t.Errorf("keys %x and %x, want %x; %v, %v", coded.Key, example.Key, want, err, err2)
 	}
+	for v, text := range map[float64]string{
+		-7: "-7", 0.5: "0.5", 999999: "999999", 1e6: "1000000", 1234567: "1234567", -1234567: "-1234567", 1e12: "1000000000000",
+		4006381333931: "4006381333931", 1<<53 - 1: "9007199254740991", 1 << 53: "9.007199254740992e+15", 1e300: "1e+300", 1234567.5: "1.2345675e+06", 1e-7: "1e-07",
+	} {
+		raw[last] = v
+		coded, err := task.EncodeVector(raw)
+		example, err2 := task.EncodeExample(raw, 0)
+		if want, _ := keyOf(text); err != nil || err2 != nil || coded.Key != want || example.Key != want {
+			t.Errorf("%v: keys %x and %x, want that of %s; %v, %v", v, coded.Key, example.Key, text, err, err2)
+		}
+		if cell := cellsOf(example.Cells)[len(task.Features)-1]; cell.Text != text {
+			t.Errorf("%v: the cell is %q, want %q", v, cell.Text, text)
+		}
+	}
 	raw[last] = math.NaN()
 	if coded, err = task.EncodeVector(raw); err != nil || coded.Key != 0 {
 		t.Errorf("no key: %+v, %v", coded, err)
