@@ -18,7 +18,7 @@ import (
 // the first. Zones with summer time are not supported: their rules change, and a phone would
 // need all of them.
 func timeKind() featureKind {
-	return featureKind{
+	kind := featureKind{
 		name:  "time",
 		width: (*Feature).turnWidth,
 		square: func(f *Feature) float64 {
@@ -50,7 +50,7 @@ func timeKind() featureKind {
 			return CodedTable{"parts": names, "utc_offset": seconds}
 		},
 		made: constantly([]string{
-			"2026-03-01T08:30:00+01:00", "2024-12-31 23:59:59.75", "1969-07-20", "2000-02-29T05:06", "1e9", "1700000000123", "2023-06-30 12:00:00Z", "-86400.5",
+			"2026-03-01T08:30:00+01:00", "2024-12-31 23:59:59.75", "1969-07-20", "2000-02-29T05:06", "1e9", "1700000000123", "2023-06-30 12:00:00Z", "-86400.5", "9999-12-31",
 		}),
 		text: func(_ *Feature, raw []float64) string {
 			if math.IsNaN(raw[0]) {
@@ -71,7 +71,19 @@ func timeKind() featureKind {
 			_, err := parseOffset(f.UTCOffset)
 			c.check(err == nil, key+".utc_offset", "must say how far the clocks are ahead of UTC or behind, as \"+01:00\" or \"-03:30\", at most 14 hours; leave it out for UTC")
 		},
-	}.ofNumber((*Feature).parseTime, (*Feature).encodeTime)
+	}.ofNumber((*Feature).parseNumber, (*Feature).encodeNumberOfTime)
+	number := kind.cell
+	kind.cell = func(f *Feature, x []float64, text string) ([]float64, Note, error) {
+		if _, ok := ParseNumber(text); ok || Blank(text) {
+			return number(f, x, text)
+		}
+		seconds, err := f.parseTime(text)
+		if err != nil {
+			return nil, Taken, err
+		}
+		return f.encodeTime(x, seconds, 1), Taken, nil
+	}
+	return kind
 }
 
 // timePart is one of the allowed Parts.
@@ -193,12 +205,8 @@ var timeLayouts = []string{
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
-// parseTime reads a cell as seconds since 1970 began in UTC. A cell may also hold a
-// number; see encodeTime.
+// parseTime reads a cell that writes out a time, as seconds since 1970 began in UTC.
 func (f *Feature) parseTime(text string) (float64, error) {
-	if v, ok := ParseNumber(text); ok {
-		return v, nil
-	}
 	clock := f.clock()
 	for _, layout := range timeLayouts {
 		if at, err := time.ParseInLocation(layout, text, clock); err == nil {
@@ -209,26 +217,31 @@ func (f *Feature) parseTime(text string) (float64, error) {
 }
 
 // milliseconds is the number from which a time is read as milliseconds: as seconds it
-// is in the year 5138, as milliseconds in 1973.
+// is in the year 5138, as milliseconds in 1973. A time that is written out may be later.
 const milliseconds = 1e11
 
-// encodeTime appends the coordinates of a time in seconds, or milliseconds, since 1970
-// began in UTC.
-func (f *Feature) encodeTime(x []float64, v float64) ([]float64, Note, error) {
-	second := 1.
+// encodeNumberOfTime appends the coordinates of a number that counts the seconds, or
+// milliseconds, since 1970 began in UTC.
+func (f *Feature) encodeNumberOfTime(x []float64, v float64) ([]float64, Note, error) {
 	switch count := math.Abs(v); {
 	case count >= 1000*milliseconds:
 		return nil, Taken, badNumber(f.Name, v, "is no time: it is further from 1970 than seconds or milliseconds count here")
 	case count >= milliseconds:
-		second = 1000
+		return f.encodeTime(x, v, 1000), Taken, nil
 	}
+	return f.encodeTime(x, v, 1), Taken, nil
+}
+
+// encodeTime appends the coordinates of the time v since 1970 began in UTC; a second is so
+// many units of v.
+func (f *Feature) encodeTime(x []float64, v, second float64) []float64 {
 	whole := math.Floor(v / second)
 	fraction := (v - whole*second) / second
 	at := time.Unix(int64(whole), 0).In(f.clock())
 	for _, part := range f.parts() {
 		x = part.put(x, passed(at, fraction, part.turn))
 	}
-	return x, Taken, nil
+	return x
 }
 
 // passed is the share of the day, week or year that has passed at a time plus a
