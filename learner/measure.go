@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -252,26 +253,19 @@ func decided(z []float64) int {
 	return k
 }
 
-// area is [Score.AUC]: the Mann-Whitney statistic, in which a tie counts one half.
+// area is [Score.AUC]: the Mann-Whitney statistic, in which a tie counts one half. Scores
+// that are not numbers are below all others, and ties.
 func area(z, y []float64) float64 {
 	order := make([]int, len(z))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case z[a] < z[b]:
-			return -1
-		case z[a] > z[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(z[a], z[b]) })
 	var below, above, won float64 // negatives and positives so far, pairs in the right order
 	for from := 0; from < len(order); {
 		var up, down float64 // records with this score
 		to := from
-		for ; to < len(order) && z[order[to]] == z[order[from]]; to++ {
+		for ; to < len(order) && cmp.Compare(z[order[to]], z[order[from]]) == 0; to++ {
 			if y[order[to]] > 0 {
 				up++
 			} else {

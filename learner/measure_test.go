@@ -118,6 +118,9 @@ func TestAreaAgainstSlowTwin(t *testing.T) {
 			t.Fatalf("area %v, want %v", got, want)
 		}
 	}
+	if got := area([]float64{math.NaN(), 1, math.NaN(), -5}, []float64{1, -1, -1, 1}); got != 0.5/4+1./4 {
+		t.Errorf("area %v of scores that are not numbers", got)
+	}
 }
 
 // Predictions follow the largest of them, and the range where that is far above all.
