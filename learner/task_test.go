@@ -288,6 +288,8 @@ func TestValidateNamesTheKey(t *testing.T) {
 		"clip":               func(t *Task) { t.Clip = inf },
 		"confidence_at":      func(t *Task) { t.ConfidenceAt = 0 },
 		"radius":             func(t *Task) { t.Radius = 0 },
+		"radius ":            func(t *Task) { t.Radius = 1e101 },
+		"radius  ":           func(t *Task) { t.Radius = nan },
 		"cohort_size":        func(t *Task) { t.CohortSize = 0 },
 		"graph.rule":         func(t *Task) { t.Graph.Rule = "full" },
 		"graph.degree":       func(t *Task) { t.Graph.Degree = 0 },

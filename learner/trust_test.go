@@ -2,6 +2,8 @@ package learner
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -114,6 +116,32 @@ func TestFewRecordsDoubtANoisyPrior(t *testing.T) {
 	doubting := FitAmong(task, records, s).Theta
 	if !(math.Abs(doubting[1]) < math.Abs(trusting[1])/2) || math.Abs(doubting[0]-3) > 0.5 {
 		t.Errorf("trusting %.3f, doubting %.3f", trusting, doubting)
+	}
+}
+
+// Neighbours' models that are as long as any task allows leave numbers in an owner's model.
+func TestModelsAsLongAsAnyTaskAllows(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 1))
+	for _, loss := range []string{"squared", "logistic", "huber", "hinge", "multinomial"} {
+		task := plainTask(loss, 3)
+		task.Radius = maxRadius
+		if err := task.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		s := State{Model: make([]float64, task.Dimension())}
+		for i := range 12 {
+			model := make([]float64, task.Dimension())
+			for k := range model {
+				model[k] = random.NormFloat64()
+			}
+			floats.Scale(maxRadius/floats.Norm(model, 2), model)
+			s.Heard = append(s.Heard, Heard{Peer: ID(rune('a' + i)), Weight: 1, Round: 1, NoiseStd: float64(i % 3), Model: model})
+		}
+		records := testExamples(random, 30, 3, loss)
+		m := FitAmong(task, records, s)
+		if score := task.Score(m.Theta, slices.Values(records)); !finite(m.Theta) || math.IsNaN(score.Error) {
+			t.Errorf("%s: the model is %v, its error %v", loss, m.Theta, score.Error)
+		}
 	}
 }
 

@@ -14,7 +14,8 @@ const MaxDimension = 1 << 16
 // Limits on what a task file may ask for: far beyond every use, and small enough that a
 // hostile file cannot exhaust a device.
 const (
-	maxClasses    = 64 // the fit keeps a square matrix of this size for each record
+	maxClasses    = 64    // the fit keeps a square matrix of this size for each record
+	maxRadius     = 1e100 // in sums of many models, of which the fits take squares, no number may overflow
 	maxNameLength = 256
 	maxDegree     = 100  // a node accepts twice as many neighbours, and package gossip lets a peer follow 256
 	maxProfile    = 1024 // the limit of package gossip
@@ -62,7 +63,7 @@ func (t *Task) Faults() []*Fault {
 	c.atLeastZero("lambda", t.Lambda)
 	c.positive("clip", t.Clip)
 	c.check(t.ConfidenceAt >= 1, "confidence_at", "must be at least 1")
-	c.positive("radius", t.Radius)
+	c.check(t.Radius > 0 && t.Radius <= maxRadius, "radius", "must be positive and at most %v; write the target in a larger unit if its range is that wide", maxRadius)
 	c.check(t.CohortSize >= 1, "cohort_size", "must be at least 1")
 	c.graph(t)
 	c.positive("local.eta", t.Local.Eta)
