@@ -39,6 +39,10 @@ func (c *checker) km(t *Task) {
 	c.check(k.Relaxation > 0 && k.Relaxation <= 1, "km.relaxation", "must be above 0 and at most 1")
 	c.atLeastZero("km.l1", k.L1)
 	c.atLeastZero("km.l2", k.L2)
+	if k.Operator == "douglas-rachford" && len(c.faults) == 0 {
+		most := t.proxPasses(privacy.MaxSlots, t.Clip)
+		c.check(most <= maxPasses, "rounds.step", "is too large for douglas-rachford: a release could take %d passes over the records, more than %d", most, maxPasses)
+	}
 	c.check(k.Operator != "gradient" || k.L1 == 0 && k.L2 == 0, "km.operator", "gradient takes no km.l1 and km.l2; choose proximal, or lambda for a ridge")
 }
 

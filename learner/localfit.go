@@ -73,8 +73,16 @@ func (t *Task) fitSmoothness() float64 {
 func (t *Task) fitSteps(clip float64) int {
 	r := t.Propagation.Ridge
 	far := clip / (2 * r)
-	steps := math.Ceil(t.fitSmoothness() / (2 * r) * math.Log(far/t.Propagation.Tolerance))
-	return int(min(max(steps, 1), math.MaxInt32))
+	return passes(math.Ceil(t.fitSmoothness() / (2 * r) * math.Log(far/t.Propagation.Tolerance)))
+}
+
+// passes is a number of passes over the records: 1 at least, and at most 2^31 - 1, which is
+// what no number counts as. A valid task takes at most maxPasses with its own clip.
+func passes(steps float64) int {
+	if !(steps < math.MaxInt32) {
+		return math.MaxInt32
+	}
+	return int(max(steps, 1))
 }
 
 // localFit returns v = 2 m r t for the m slots.

@@ -268,9 +268,9 @@ func (u *filler) propagation() {
 }
 
 func (c *checker) propagation(t *Task) {
-	const key, most = "propagation.tolerance", 100_000
+	const key = "propagation.tolerance"
 	c.positive("propagation.ridge", t.Propagation.Ridge)
 	c.positive(key, t.Propagation.Tolerance)
 	c.check(t.Release.MaxReleases == 1, "release.max_releases", "must be 1 for the learner propagation")
-	c.check(!(t.fitSteps(t.Clip) > most), key, "and ridge are too small together: the local fit would take %d steps, more than %d", t.fitSteps(t.Clip), most)
+	c.check(t.fitSteps(t.Clip) <= maxPasses, key, "and ridge are too small together: the local fit would take %d steps, more than %d", t.fitSteps(t.Clip), maxPasses)
 }

@@ -57,7 +57,10 @@ func (t *Task) proxPasses(m int, clip float64) int {
 // proxSteps is how many steps reduce a distance from start to end, if each leaves the
 // given share of it.
 func proxSteps(start, end, share float64) int {
-	return int(math.Ceil(max(0, math.Log(end/start)/math.Log(share)))) + 1
+	if !(share < 1) { // no step is sure to reduce the distance
+		return passes(math.Inf(1))
+	}
+	return passes(math.Ceil(max(0, math.Log(end/start)/math.Log(share))) + 1)
 }
 
 // proxError is the guaranteed error of proxLoss in l2 norm, a small share of how far

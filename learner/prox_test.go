@@ -112,6 +112,31 @@ func TestProxSensitivityAgainstNeighbouringDataSets(t *testing.T) {
 	}
 }
 
+// A task for which one release could take days is refused, however long its steps are.
+func TestPassesOfARelease(t *testing.T) {
+	task := kmTask("douglas-rachford", "logistic")
+	task.Lambda = 0
+	for step, good := range map[float64]bool{1: true, 1e3: true, 1e6: false, 1e9: false, 1e17: false, 1e20: false, 1e308: false} {
+		task.Rounds.Step = step
+		if passes := task.proxPasses(100, task.Clip); passes < 1 || good != (passes <= maxPasses) {
+			t.Errorf("a step of %v takes %d passes", step, passes)
+		}
+		if err := task.Validate(); (err == nil) != good || err != nil && !strings.Contains(err.Error(), "key rounds.step: is too large for douglas-rachford") {
+			t.Errorf("a step of %v: %v", step, err)
+		}
+		task.KM.Operator = "proximal"
+		if err := task.Validate(); err != nil {
+			t.Errorf("proximal with a step of %v: %v", step, err)
+		}
+		task.KM.Operator = "douglas-rachford"
+	}
+	task = propagationTask("logistic", 2)
+	task.Propagation.Ridge = 1e-300
+	if n := task.fitSteps(task.Clip); n != math.MaxInt32 {
+		t.Errorf("the local fit takes %d steps", n)
+	}
+}
+
 // What no task encodes cannot move a whole vector: records that are too long, or of
 // which the gradient overflows, add nothing.
 func TestClippedMeanTakesAnything(t *testing.T) {

@@ -14,8 +14,9 @@ const MaxDimension = 1 << 16
 // Limits on what a task file may ask for: far beyond every use, and small enough that a
 // hostile file cannot exhaust a device.
 const (
-	maxClasses    = 64    // the fit keeps a square matrix of this size for each record
-	maxRadius     = 1e100 // in sums of many models, of which the fits take squares, no number may overflow
+	maxClasses    = 64      // the fit keeps a square matrix of this size for each record
+	maxPasses     = 100_000 // over all records for one release
+	maxRadius     = 1e100   // in sums of many models, of which the fits take squares, no number may overflow
 	maxNameLength = 256
 	maxDegree     = 100  // a node accepts twice as many neighbours, and package gossip lets a peer follow 256
 	maxProfile    = 1024 // the limit of package gossip
