@@ -38,7 +38,8 @@ func (t *Task) admitForm(r *Record) error {
 
 // admitsFeatures reports whether x is no longer than an encoded record.
 func (t *Task) admitsFeatures(x []float64) bool {
-	return floats.Norm(x, 2) <= t.FeatureNorm()*(1+normMargin)
+	quick := func(block []float64) float64 { return floats.Norm(block, 2) }
+	return normInBlocks(x, quick) <= t.FeatureNorm()*(1+normMargin)
 }
 
 // normMargin allows for the rounding of an encoded record's norm.

@@ -2,6 +2,7 @@ package learner
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -106,6 +107,53 @@ func TestAdmit(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%v encoded: %v", v, err)
+		}
+	}
+}
+
+// What a task encodes it admits, however wide: the norm of a wide record is off by no more
+// than a tenth of what is allowed for.
+func TestAdmitTakesWideRecords(t *testing.T) {
+	const width = MaxDimension - 1 // and the constant
+	random := rand.New(rand.NewPCG(41, 1))
+	for _, normalise := range []bool{false, true} {
+		task := plainTask("logistic", 0)
+		task.Features, task.Normalise = []Feature{{Name: "v", Kind: "vector", Length: width}}, normalise
+		task.Constant, task.Local.EtaConstant = 0.5, 1
+		if err := task.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		raw := make([]float64, width)
+		for i := range 40 {
+			level := 0.1 + random.Float64()
+			for k := range raw {
+				switch i % 4 {
+				case 0:
+					raw[k] = level
+				case 1:
+					raw[k] = random.NormFloat64()
+				case 2:
+					raw[k] = level / float64(k+1)
+				case 3:
+					raw[k] = level * float64(1+k%3)
+				}
+			}
+			if i%8 > 3 {
+				raw[0] = 300
+			}
+			r := must(task.EncodeExample(raw, 1))
+			square := new(big.Float).SetPrec(200)
+			for _, v := range r.X {
+				exact := new(big.Float).SetPrec(200).SetFloat64(v)
+				square.Add(square, exact.Mul(exact, exact))
+			}
+			norm, _ := square.Sqrt(square).Float64()
+			if off := math.Abs(norm/task.FeatureNorm() - 1); off > normMargin/10 {
+				t.Errorf("row %d: the norm is off by %.2g", i, off)
+			}
+			if err := task.Admit(&r); err != nil {
+				t.Errorf("row %d: %v", i, err)
+			}
 		}
 	}
 }

@@ -79,6 +79,31 @@ func TestFromRelease1(t *testing.T) {
 	}
 }
 
+// Of a row of any width the first release took the norm in one go, and its numbers come back
+// to the bit all the same.
+func TestFromRelease1OfAWideRow(t *testing.T) {
+	rng, task := rand.New(rand.NewPCG(13, 3)), encodeTask()
+	task.Features, task.Normalise = []Feature{{Name: "said", Kind: "set", Values: []string{"yes"}}}, false
+	for i := range 3 * normBlock {
+		task.Features = append(task.Features, Feature{Name: fmt.Sprint("n", i), Kind: "number", Min: -20, Max: 40})
+	}
+	for range 20 {
+		raw, norm := []float64{1}, 1.
+		for range 3 * normBlock {
+			v := math.Round(rng.Float64()*4000) / 100
+			raw, norm = append(raw, v), math.Hypot(norm, v)
+		}
+		var old []float64
+		for _, v := range raw {
+			old = append(old, v/norm)
+		}
+		got, err := task.FromRelease1(append(old, task.Constant))
+		if want := must(task.EncodeVector(raw)).X; err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v: %v, %v; want %v", raw, got, err, want)
+		}
+	}
+}
+
 func normOf(x []float64) float64 {
 	var square float64
 	for _, v := range x {

@@ -3,6 +3,7 @@ package learner
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -104,8 +105,10 @@ func numberText(v float64) string {
 
 // scaleToUnit scales x to l2 norm 1, or, unless always is set, only down to 1. The zero
 // vector is unchanged.
-func scaleToUnit(x []float64, always bool) {
-	n := l2(x)
+func scaleToUnit(x []float64, always bool) { toUnit(x, l2(x), always) }
+
+// toUnit is scaleToUnit for x of the norm n.
+func toUnit(x []float64, n float64, always bool) {
 	if n == 0 || (n <= 1 && !always) {
 		return
 	}
@@ -114,8 +117,24 @@ func scaleToUnit(x []float64, always bool) {
 	}
 }
 
+// normBlock is how many coordinates are taken together for a norm. Norms of longer chains
+// round off by more than normMargin: in blocks it is less than a tenth of it, for as many
+// coordinates as a model may have.
+const normBlock = 256
+
 // l2 is the l2 norm of x, even if the squares of its numbers overflow or underflow.
-func l2(x []float64) (n float64) {
+func l2(x []float64) float64 { return normInBlocks(x, chained) }
+
+// normInBlocks is the l2 norm of x from those of its blocks.
+func normInBlocks(x []float64, of func(block []float64) float64) (n float64) {
+	for block := range slices.Chunk(x, normBlock) {
+		n = math.Hypot(n, of(block))
+	}
+	return n
+}
+
+// chained is l2 of few numbers.
+func chained(x []float64) (n float64) {
 	for _, v := range x {
 		n = math.Hypot(n, v)
 	}
