@@ -11,6 +11,7 @@ package learner
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"p2pnode/privacy"
@@ -170,4 +171,10 @@ type Heard struct {
 	Round    uint64
 	NoiseStd float64
 	Model    Vector
+}
+
+// message is the message in which the model came, as far as it is known, with a copy of the
+// model.
+func (h *Heard) message() *Message {
+	return &Message{From: h.Peer, Kind: KindModel, Round: h.Round, NoiseStd: h.NoiseStd, Real: slices.Clone(h.Model)}
 }

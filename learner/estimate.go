@@ -79,7 +79,7 @@ func (e *Estimate) resumed(t *Task) (*Estimate, error) {
 	if e == nil || !t.Graph.estimates() {
 		return nil, nil
 	}
-	if len(e.Vector) != t.EstimateDimension() || !finite(e.Vector) || !(e.Std >= 0) || math.IsInf(e.Std, 0) || e.Releases < 1 {
+	if len(e.Vector) != t.EstimateDimension() || !finite(e.Vector) || !deviation(e.Std) || e.Releases < 1 {
 		return nil, fmt.Errorf("learner: the saved estimate does not fit the task, which compares %d numbers", t.EstimateDimension())
 	}
 	return e, nil

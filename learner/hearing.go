@@ -1,7 +1,6 @@
 package learner
 
 import (
-	"math"
 	"time"
 )
 
@@ -32,8 +31,7 @@ func (r *rounds) Receive(now time.Duration, m Message) (Output, error) {
 // too: it tells how far its sender is.
 func (r *rounds) hearModel(now time.Duration, l *inbox, m *Message) ([]Message, error) {
 	switch {
-	case len(m.Real) != len(r.model) || !finite(m.Real) || m.Degree < 1,
-		!(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0),
+	case len(m.Real) != len(r.model) || !finite(m.Real) || m.Degree < 1 || !deviation(m.NoiseStd),
 		m.Round > r.task.Rounds.last():
 		return nil, ErrShape
 	case r.collecting && m.Round == r.round && l.now == nil && r.admits(l):

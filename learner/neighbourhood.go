@@ -106,11 +106,14 @@ func (n *neighbourhood) hear(m *Message, p int) error {
 
 // hear takes a model of p parameters if it is newer than the last.
 func (l *latest) hear(m *Message, p int) error {
-	if m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !(m.NoiseStd >= 0) || math.IsInf(m.NoiseStd, 0) {
+	if m.Kind != KindModel || len(m.Real) != p || !finite(m.Real) || !deviation(m.NoiseStd) {
 		return ErrShape
 	}
 	return l.take(m)
 }
+
+// deviation reports whether v can be the standard deviation of noise.
+func deviation(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
 // take is hear of a model of the right form.
 func (l *latest) take(m *Message) error {
@@ -210,12 +213,13 @@ func (n *neighbourhood) resume(list []Heard, p int) error {
 	}
 	n.set(edges)
 	for _, h := range list {
-		if len(h.Model) != p {
+		var heard latest
+		if err := heard.hear(h.message(), p); err != nil {
 			return fmt.Errorf("learner: the saved model of %s does not fit the task", h.Peer)
 		}
 		if i, found := findEdge(n.edges, h.Peer); found {
-			e := &n.latest[i]
-			e.round, e.noiseStd, e.model = h.Round, h.NoiseStd, slices.Clone(h.Model)
+			heard.weight = n.latest[i].weight
+			n.latest[i] = heard
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func New(c Config) (Agent, error) {
 	if !(c.WakeMean > 0) || math.IsInf(c.WakeMean, 0) {
 		return nil, fmt.Errorf("learner: WakeMean must be a positive number of seconds, not %v", c.WakeMean)
 	}
-	if s := c.Resume; s != nil && (len(s.Model) != c.Task.Dimension() || !finite(s.Model)) {
+	if s := c.Resume; s != nil && (len(s.Model) != c.Task.Dimension() || !finite(s.Model) || !deviation(s.NoiseStd)) {
 		return nil, fmt.Errorf("learner: the saved model does not fit the task, which has %d parameters", c.Task.Dimension())
 	}
 	d := c.Task.learner()

@@ -299,6 +299,15 @@ func TestNewPersonalRefuses(t *testing.T) {
 		"a heard model too long": func(c *Config) {
 			c.Resume = &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, Model: []float64{1, 2, 3}}}}
 		},
+		"a heard model not finite": func(c *Config) {
+			c.Resume = &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, Model: []float64{1, math.NaN()}}}}
+		},
+		"a heard model of no round": func(c *Config) {
+			c.Resume = &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Model: []float64{1, 1}}}}
+		},
+		"a heard model with wild noise": func(c *Config) {
+			c.Resume = &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, NoiseStd: math.NaN(), Model: []float64{1, 1}}}}
+		},
 	} {
 		c := good
 		change(&c)

@@ -71,10 +71,11 @@ func (p *polarClient) resume(s *State) error {
 	copy(p.model, s.Model)
 	for _, h := range s.Heard {
 		j := slices.Index(p.task.Polar.Servers, string(h.Peer))
-		if j < 0 || len(h.Model) != len(p.model) {
+		m := h.message()
+		if j < 0 || !checkVector(m, len(p.model)) || !deviation(m.NoiseStd) {
 			return fmt.Errorf("learner: the saved model of %s does not fit the task", h.Peer)
 		}
-		h.Model = slices.Clone(h.Model)
+		h.Model = m.Real
 		p.servers[j].heard = h
 	}
 	p.renewFirst()

@@ -77,6 +77,18 @@ func TestNewPolarRefuses(t *testing.T) {
 		"a stranger's model": func(c *Config) {
 			c.Self, c.Resume = "h", &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "x", Model: []float64{1, 1}}}}
 		},
+		"a model not finite": func(c *Config) {
+			c.Self, c.Resume = "h", &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "s1", Round: 1, Model: []float64{1, math.NaN()}}}}
+		},
+		"a model of no step": func(c *Config) {
+			c.Self, c.Resume = "h", &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "s1", Model: []float64{1, 1}}}}
+		},
+		"a model of a restored server": func(c *Config) {
+			c.Self, c.Resume = "h", &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "s1", Round: 1 << 50, Model: []float64{1, 1}}}}
+		},
+		"a model with wild noise": func(c *Config) {
+			c.Self, c.Resume = "h", &State{Model: []float64{1, 1}, Heard: []Heard{{Peer: "s1", Round: 1, NoiseStd: math.NaN(), Model: []float64{1, 1}}}}
+		},
 		"noise that is absent": func(c *Config) { c.Self, c.Task.Polar.Private = "h", true },
 	} {
 		c := polarConfig(polarTask(), "s1")

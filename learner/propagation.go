@@ -111,7 +111,7 @@ func (a *propagation) resume(s *State) error {
 	a.round, a.noiseStd = s.Round, s.NoiseStd
 	copy(a.model, s.Model)
 	if s.Fit != nil {
-		if len(s.Fit.Model) != len(a.model) || !finite(s.Fit.Model) || s.Fit.Slots < 1 {
+		if len(s.Fit.Model) != len(a.model) || !finite(s.Fit.Model) || !deviation(s.Fit.NoiseStd) || s.Fit.Slots < 1 {
 			return fmt.Errorf("learner: the saved local fit does not fit the task, which has %d parameters", len(a.model))
 		}
 		a.setFit(&Fit{slices.Clone(s.Fit.Model), s.Fit.NoiseStd, s.Fit.Slots})

@@ -233,6 +233,9 @@ func TestPropagationRefuses(t *testing.T) {
 		"a short model":   {Model: []float64{1}},
 		"a short fit":     {Model: []float64{1, 1}, Fit: &Fit{Model: []float64{1}, Slots: 1}},
 		"a fit of nobody": {Model: []float64{1, 1}, Fit: &Fit{Model: []float64{1, 1}}},
+		"a wild noise":    {Model: []float64{1, 1}, NoiseStd: math.NaN()},
+		"an odd fit":      {Model: []float64{1, 1}, Fit: &Fit{Model: []float64{1, 1}, NoiseStd: math.NaN(), Slots: 1}},
+		"a noisy fit":     {Model: []float64{1, 1}, Fit: &Fit{Model: []float64{1, 1}, NoiseStd: math.Inf(1), Slots: 1}},
 		"a wild fit":      {Model: []float64{1, 1}, Fit: &Fit{Model: []float64{math.NaN(), 1}, Slots: 1}},
 	} {
 		if _, err := New(Config{Self: "a", Task: propagationTask("squared", 2), WakeMean: 1, Schedule: source(), Resume: &s}); err == nil {

@@ -150,8 +150,14 @@ func newRounds(c Config, s scheme) (rounds, error) {
 	if c.Resume == nil {
 		return r, nil
 	}
-	if c.Resume.Round > c.Task.Rounds.last() { // see [Task.Stranded]
+	last := c.Task.Rounds.last()
+	if c.Resume.Round > last { // see [Task.Stranded]
 		return r, fmt.Errorf("learner: round %d lies beyond the last, and nobody would follow there", c.Resume.Round)
+	}
+	for _, h := range c.Resume.Heard {
+		if h.Round > last {
+			return r, fmt.Errorf("learner: the saved model of %s is of round %d, which lies beyond the last", h.Peer, h.Round)
+		}
 	}
 	r.model = slices.Clone(c.Resume.Model)
 	r.published = r.model

@@ -400,6 +400,7 @@ func TestRoundsResume(t *testing.T) {
 		"not finite":   {Round: 1, Model: []float64{1, math.Inf(1)}},
 		"restored":     {Round: 51, Model: []float64{1, 1}},
 		"heard":        {Round: 1, Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 1, Model: []float64{1}}}},
+		"heard later":  {Round: 1, Model: []float64{1, 1}, Heard: []Heard{{Peer: "b", Weight: 1, Round: 51, Model: []float64{1, 1}}}},
 	} {
 		c := Config{Self: "a", Task: q.agent.task, Policy: q.agent.policy, WakeMean: 1, Schedule: source(), Resume: &bad}
 		if _, err := New(c); err == nil {
