@@ -29,7 +29,7 @@ type Estimate struct {
 	Round    uint64  // of the newest release included
 	Std      float64 // of the privacy noise in each coordinate
 	Vector   Vector  // length Task.EstimateDimension; immutable
-	Releases int     // number of releases it is the mean of
+	Releases int     // number of releases it is the mean of, as far as they have a weight
 }
 
 // estimates reports whether the graph is made from the nodes' estimates.
@@ -40,11 +40,14 @@ func (g *Graph) estimates() bool { return g.Rule == "released" }
 // others. A nil estimate contains no release.
 func (e *Estimate) including(round uint64, vector []float64, std float64) *Estimate {
 	vector, std = sketched(vector, std)
-	if e == nil {
+	switch {
+	case e == nil || e.Std > 0 && std == 0:
 		return &Estimate{Round: round, Std: std, Vector: vector, Releases: 1}
+	case e.Std == 0 && std > 0:
+		return &Estimate{Round: round, Vector: e.Vector, Releases: e.Releases}
 	}
 	share := 1 / float64(e.Releases+1)
-	if e.Std > 0 || std > 0 {
+	if std > 0 {
 		ratio := std / math.Hypot(e.Std, std)
 		share = 1 - ratio*ratio
 	}

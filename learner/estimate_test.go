@@ -108,6 +108,12 @@ func TestIncludingIsTheWeightedMean(t *testing.T) {
 	if next := exact.including(52, []float64{9, 9, 9}, 1); !reflect.DeepEqual(next.Vector, exact.Vector) || next.Round != 52 {
 		t.Errorf("a noisy release after one without noise: %+v", next)
 	}
+	for i, v := range []float64{3, 100, 5} { // the second has noise
+		exact = exact.including(uint64(53+i), []float64{v, v, v}, float64(i%2))
+	}
+	if want := []float64{3, 10. / 3, 11. / 3}; floats.Distance(exact.Vector, want, 2) > 1e-12 || exact.Std != 0 || exact.Releases != 3 || exact.Round != 55 {
+		t.Errorf("three releases without noise among noisy ones: %+v, want %v", exact, want)
+	}
 	if !reflect.DeepEqual(before, *e) {
 		t.Error("an estimate was changed in place")
 	}
