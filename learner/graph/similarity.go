@@ -61,7 +61,7 @@ func signal(squareA, squareB, noiseA, noiseB, p float64) float64 {
 	shareA, shareB := noiseA/both, noiseB/both
 	n := float64(shareB*shareB*squareA) + float64(shareA*shareA*squareB)
 	n = min(n, most(squareA, noiseA, p), most(squareB, noiseB, p))
-	return max(n, math.Sqrt(2*p)*shareA*noiseB)
+	return max(n, math.Sqrt(2*p)*(shareA*shareB)*both)
 }
 
 // most is two standard deviations above the value of a for the squared length of its

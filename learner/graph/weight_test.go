@@ -40,6 +40,20 @@ func TestWeightIsSymmetricAndBounded(t *testing.T) {
 	}
 }
 
+// The similarity is the same both ways to the bit, also of ends that are noise alone: a weight
+// hides the last bits, but not always.
+func TestSimilarityIsSymmetric(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	for range 100_000 {
+		p := 1 + r.IntN(4)
+		a, b := randomEnd(r, p), randomEnd(r, p)
+		a.Std, b.Std = math.Exp(r.NormFloat64()), math.Exp(r.NormFloat64())
+		if there, back := similarity(a, b), similarity(b, a); there != back {
+			t.Fatalf("%+v and %+v: %v one way, %v the other", a, b, there, back)
+		}
+	}
+}
+
 // A vector whose squares are lost to rounding, all but one, is not as short as it
 // looks: it is no more alike to others than others are.
 func TestWeightOfAVectorTooShortToMeasure(t *testing.T) {
