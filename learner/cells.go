@@ -190,12 +190,13 @@ type ColumnTally struct {
 	Empty   int    `json:"empty"`   // cells without a value, taken for unknown
 }
 
-// Tally lists the columns in which cells were counted, in the task's order.
+// Tally lists the columns in which cells were counted, in the task's order. Cells beyond them,
+// which only a damaged store has, are left out.
 func (t *Task) Tally(counted Tally) []ColumnTally {
-	columns := []ColumnTally{}
-	for i, c := range counted {
+	columns, names := []ColumnTally{}, t.Columns()
+	for i, c := range counted[:min(len(counted), len(names))] {
 		if c.Empty+c.Clamped+c.Unknown > 0 {
-			columns = append(columns, ColumnTally{t.Columns()[i], c.Clamped, c.Unknown, c.Empty})
+			columns = append(columns, ColumnTally{names[i], c.Clamped, c.Unknown, c.Empty})
 		}
 	}
 	return columns

@@ -33,6 +33,11 @@ func TestCellsAreWhatWasWritten(t *testing.T) {
 	if got := task.Tally(counted.Plus(counted[:2])); got[0].Clamped != 2 || got[2].Empty != 1 || counted[0].Clamped != 1 {
 		t.Errorf("added up %+v", got)
 	}
+	beyond := counted.Plus(make(Tally, 40))
+	beyond[39].Empty = 1
+	if got := task.Tally(beyond); !slices.Equal(got, named) {
+		t.Errorf("with cells that no column has: %+v", got)
+	}
 	if got := task.Tally(nil); got == nil || len(got) != 0 {
 		t.Errorf("nothing counted is %+v", got)
 	}

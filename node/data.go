@@ -101,6 +101,9 @@ func (n *Node) addWritten(list []api.RecordInfo) error {
 	err := n.store.EachCells(from, to, func(q learner.Seq, cells learner.Cells) {
 		if r := at(q); r != nil && r.Target != nil {
 			for k, c := range cells.All() {
+				if k == len(columns) { // the store is damaged
+					break
+				}
 				r.Cells = append(r.Cells, api.WrittenCell{Column: columns[k], Text: c.Text, Note: c.Note.String()})
 			}
 		}

@@ -163,6 +163,26 @@ func TestRecordsFrom(t *testing.T) {
 	}
 }
 
+// A record that a damaged store gives more cells than the task has columns is listed with
+// those that it has, and counted with them.
+func TestRecordsWithTooManyCells(t *testing.T) {
+	wide := lineTask()
+	wide.Features = append(wide.Features, learner.Feature{Name: "c", Kind: "number", Min: -1, Max: 1})
+	records := lineRecords(fixed(1), 1)
+	coded, err := wide.Encode(func(string) (string, bool) { return "9", true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	records[0].Cells = coded.Cells
+	n := testNode(t, lineTask(), records, nil)
+	if list := listed(t, n, true); len(list) != 1 || len(list[0].Cells) != 3 || list[0].Cells[2].Column != "y" {
+		t.Errorf("listed %+v", list)
+	}
+	if s, err := n.Status(t.Context()); err != nil || len(s.Cells) != 3 {
+		t.Errorf("counted %+v, %v", s.Cells, err)
+	}
+}
+
 // listed is the whole list of an owner's records.
 func listed(t *testing.T, owner api.Owner, content bool) (list []api.RecordInfo) {
 	t.Helper()
