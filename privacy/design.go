@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"p2pnode/privacy/accountant"
 )
 
 // Design holds what an owner chooses; [Design.Policy] computes the noise.
@@ -38,7 +40,7 @@ type Design struct {
 //
 // A plan is composed a few tens of times, once for each distinct mechanism in
 // it: a growing plan of T releases of Laplace noise takes time proportional to
-// T.
+// T, which is at most 1,024 then. Gaussian noise on all records has no such bound.
 func (d Design) Policy() (Policy, error) {
 	if d.Noise == Unprotected {
 		m, err := NewUnprotected(d.Clip)
@@ -118,6 +120,8 @@ func (d Design) validate() error {
 		return fmt.Errorf("privacy: pace %q has one release, not %d: choose 1 or pace %q", OneShot, d.Releases, Uniform)
 	case d.Pace == Growing && !(d.Contraction > 0 && d.Contraction < 1):
 		return fmt.Errorf("privacy: contraction is %v, pace %q needs a number between 0 and 1", d.Contraction, Growing)
+	case d.Pace == Growing && d.Releases > accountant.MaxGroups && d.composedApart():
+		return fmt.Errorf("privacy: a plan of %d releases that all differ, choose %d at most, or pace %q", d.Releases, accountant.MaxGroups, Uniform)
 	case d.Pace != Growing && d.Contraction != 0:
 		return fmt.Errorf("privacy: pace %q has no contraction: leave it out or choose pace %q", d.Pace, Growing)
 	case d.carries() && d.Pace == Growing:
@@ -128,6 +132,11 @@ func (d Design) validate() error {
 		return fmt.Errorf("privacy: the distances of %+v are no positive numbers of ordinary size: choose a smaller Keep or fewer releases", d.Carried)
 	}
 	return nil
+}
+
+// composedApart reports whether a plan composes each different mechanism by itself.
+func (d Design) composedApart() bool {
+	return d.Accounting == CommittedPlan && !(d.Noise.law().squares && d.Slots == 0)
 }
 
 // validateNoise refuses noise for which the accounting has no price.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"p2pnode/privacy/accountant"
 )
 
 func mustPolicy(t testing.TB, d Design) Policy {
@@ -227,6 +229,8 @@ func TestDesignErrors(t *testing.T) {
 		"expansion":          {func(d *Design) { d.Pace, d.Contraction = Growing, 1 }, "between 0 and 1"},
 		"stray contraction":  {func(d *Design) { d.Contraction = 0.5 }, "growing"},
 		"hard contraction":   {func(d *Design) { d.Pace, d.Contraction, d.Releases = Growing, 0.01, 50 }, "nearer to 1"},
+		"all different":      {func(d *Design) { growing(d, Laplace, 1025) }, "1024 at most, or pace"},
+		"batches differ":     {func(d *Design) { growing(d, Gaussian, 1025); d.Batch, d.Slots = 3, 10 }, "1024 at most, or pace"},
 		"tiny budget":        {func(d *Design) { d.Budget, d.Releases, d.Dimension = Budget{1e-9, 1e-300}, 60000, 1000 }, "larger"},
 		"no signal":          {func(d *Design) { d.Budget = Budget{1e-9, 1e-300}; d.Noise = Laplace }, "larger"},
 		"unprotected clip":   {func(d *Design) { d.Noise, d.Clip = Unprotected, -1 }, "clip"},
@@ -237,6 +241,30 @@ func TestDesignErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "privacy: ") {
 			t.Errorf("%s: %v, %+v", name, err, p)
 		}
+	}
+}
+
+// growing makes a plan whose releases all differ.
+func growing(d *Design, noise Noise, releases int) {
+	d.Noise, d.Accounting, d.Pace, d.Contraction, d.Releases = noise, CommittedPlan, Growing, 0.9999, releases
+}
+
+// A plan may be of as many different releases as it can be composed of, and of any number
+// where they are composed together or a filter adds them up.
+func TestReleasesThatAllDiffer(t *testing.T) {
+	d := Design{Budget: Budget{1, 1e-6}, Dimension: 3, Clip: 1}
+	growing(&d, Laplace, accountant.MaxGroups)
+	if err := d.validate(); err != nil {
+		t.Error(err)
+	}
+	growing(&d, Gaussian, MaxReleases)
+	if err := d.validate(); err != nil {
+		t.Error(err)
+	}
+	growing(&d, Laplace, MaxReleases)
+	d.Accounting = RenyiFilter
+	if err := d.validate(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
+// MaxGroups is the most different steps of a composition, Gaussian ones counting as one.
+const MaxGroups = 1 << 10
+
 const (
 	maxSteps  = 1 << 20 // the most steps of a composition
-	maxGroups = 1 << 10 // the most different steps
 	maxCells  = 1 << 19 // the most cells of one step's grid; a step that would need more gets a coarser grid
 	maxPoints = 1 << 22 // the most points of a transform; likewise
 	cheap     = 1 << 14 // points of one transform
@@ -88,8 +90,8 @@ func merge(groups []Group) (merged []Group, sampling Sampling, err error) {
 		}
 		merged = append(merged, Group{gaussian{math.Sqrt(squares)}, 1})
 	}
-	if len(merged) > maxGroups {
-		return nil, 0, fmt.Errorf("accountant: %d different steps, choose %d at most", len(merged), maxGroups)
+	if len(merged) > MaxGroups {
+		return nil, 0, fmt.Errorf("accountant: %d different steps, choose %d at most", len(merged), MaxGroups)
 	}
 	return merged, sampling, nil
 }

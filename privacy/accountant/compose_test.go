@@ -340,7 +340,7 @@ func TestComposeExtremes(t *testing.T) {
 }
 
 func TestComposeRefuses(t *testing.T) {
-	many := make([]Group, maxGroups+1)
+	many := make([]Group, MaxGroups+1)
 	for i := range many {
 		many[i] = Group{Pure(float64(i)), 1}
 	}
