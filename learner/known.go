@@ -21,6 +21,7 @@ func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalMo
 // PersonalModelsKnowing is [PersonalModels] with what is known of the population; see
 // [FitKnowing].
 func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, std float64, k *Known) iter.Seq[PersonalModel] {
+	prior = t.priorOr(prior)
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
 			yield(PersonalModel{Theta: k.outside(k.centre(t)), Alone: make([]float64, t.Dimension())})

@@ -2,6 +2,7 @@ package learner
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -113,7 +114,8 @@ func ScoreOf(m Measure, losses []float64) Score {
 	return Score{Measure: m, Error: m.Of(meanOf(losses)), Losses: losses, LogLoss: math.NaN(), AUC: math.NaN()}
 }
 
-// Score measures the model theta on records.
+// Score measures the model theta on records. It panics if the model has another number of
+// parameters than the records need.
 func (t *Task) Score(theta []float64, records iter.Seq[Record]) Score {
 	return t.scored(t.scores(theta, records))
 }
@@ -135,7 +137,7 @@ func (t *Task) ScoreConstant(train, records iter.Seq[Record]) Score {
 }
 
 // Error is how badly theta predicts the records, in the task's [Measure]; see
-// [Score].
+// [Task.Score].
 func (t *Task) Error(theta []float64, records []Record) float64 {
 	return t.Measure().Of(meanOf(t.losses(t.scores(theta, slices.Values(records)))))
 }
@@ -144,6 +146,9 @@ func (t *Task) Error(theta []float64, records []Record) float64 {
 func (t *Task) scores(theta []float64, records iter.Seq[Record]) (z, y []float64) {
 	own := make([]float64, t.loss().scores())
 	for r := range records {
+		if len(theta) != len(own)*len(r.X) {
+			panic(fmt.Sprintf("learner: a model of %d parameters, and a record of %d coordinates needs %d", len(theta), len(r.X), len(own)*len(r.X)))
+		}
 		scoresOf(own, theta, r.X)
 		z, y = append(z, own...), append(y, r.Y)
 	}

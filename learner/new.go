@@ -15,7 +15,7 @@ type Config struct {
 	Task     *Task          // required, valid, never changed. Task.Learner chooses the agent
 	Policy   privacy.Policy // the mechanisms of the releases
 	Made     int            // how many of the policy's mechanisms were used before
-	WakeMean float64        // mean time between wakes in seconds, > 0; not used by learners in rounds
+	WakeMean float64        // mean time between wakes in seconds, > 0; learners in rounds need one too, and do not use it
 	Schedule *rand.Rand     // required; draws the wake times and nothing else
 	// Masks is the source of masks and obfuscations, for learners that need it. In a
 	// node it must be cryptographic. nil: none.

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -20,6 +21,7 @@ const exactParameters = 128
 // They must not change meanwhile, and the models must never change. Std is the standard
 // deviation of the noise in each number of the prior; 0: none, or not known.
 func PersonalModels(t *Task, train *Rows, prior []float64, std float64) iter.Seq[PersonalModel] {
+	prior = t.priorOr(prior)
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
 			zero := make([]float64, len(prior))
@@ -32,6 +34,17 @@ func PersonalModels(t *Task, train *Rows, prior []float64, std float64) iter.Seq
 			s.within(t, train, yield)
 		}
 	}
+}
+
+// priorOr returns the prior, or zeros if there is none. It panics if the prior is of another task.
+func (t *Task) priorOr(prior []float64) []float64 {
+	switch len(prior) {
+	case t.Dimension():
+		return prior
+	case 0:
+		return make([]float64, t.Dimension())
+	}
+	panic(fmt.Sprintf("learner: a prior of %d parameters, and models of the task have %d", len(prior), t.Dimension()))
 }
 
 // fits is how a search makes one fit: an exact [fitter] or a [leanFitter].

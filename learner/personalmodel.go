@@ -27,7 +27,8 @@ type PersonalModel struct {
 // kappa = 0.
 //
 // The task must be valid, see [Task.Validate]: of another one the search may not end.
-// prior has length Task.Dimension. With a zero prior, Theta is Alone. Fits that would
+// prior has length Task.Dimension, or is nil, which is zero; any other length panics. It and the
+// records must be finite, as [Task.Admit] makes sure of records. With a zero prior, Theta is Alone. Fits that would
 // weigh nothing are left out. With many parameters and more than two classes,
 // leave-one-out is approximate (leanFitter). Without training records Theta is the
 // task's kappa times the prior and Alone is zero. The running time depends on the data,

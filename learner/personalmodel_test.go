@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -117,6 +119,31 @@ func TestFitPersonalSkipsHeldOutRecords(t *testing.T) {
 	got := FitPersonal(task, records, prior)
 	wantClose(t, "theta", got.Theta, want.Theta, 0)
 	wantClose(t, "alone", got.Alone, want.Alone, 0)
+}
+
+// Without a prior, or a neighbour, a fit is the lone one; a prior or a model of another length is a
+// mistake that says so.
+func TestFitWithoutAPrior(t *testing.T) {
+	task := plainTask("squared", 2)
+	records := testRecords(1, 1, 9)
+	want := FitPersonal(task, records, make([]float64, 2)).Alone
+	wantClose(t, "no prior", FitPersonal(task, records, nil).Theta, want, 0)
+	wantClose(t, "no neighbour", FitAmong(task, records, State{}).Theta, want, 0)
+	wantClose(t, "nothing", FitAmong(task, nil, State{}).Theta, make([]float64, 2), 0)
+	for says, do := range map[string]func(){
+		"a prior of 3 parameters, and models of the task have 2":                  func() { FitPersonal(task, records, make([]float64, 3)) },
+		"a model of 3 parameters, and a record of 2 coordinates needs 2":          func() { task.Error(make([]float64, 3), records) },
+		"learner: a model of 1 parameters, and a record of 2 coordinates needs 2": func() { task.Score(make([]float64, 1), slices.Values(records)) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, says) {
+					t.Errorf("%s, want %s", said, says)
+				}
+			}()
+			do()
+		}()
+	}
 }
 
 func TestFitPersonalAtTheEdges(t *testing.T) {
@@ -294,7 +321,7 @@ func TestPersonalModelInAWideRange(t *testing.T) {
 // labels are: the threshold bounds what the constant's pull may move, as it does a record.
 func TestPersonalModelFarFromTheCenter(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 10))
-	task := plainTask("huber", 2)
+	task := plainTask("huber", 1)
 	task.Target.Min, task.Target.Max, task.Threshold, task.Constant = -1e4, 1e4, 3, 0.5
 	var records []Record
 	for i := range 40 {
