@@ -27,6 +27,20 @@ func eventsUntil(t *testing.T, owner api.Owner, kind api.EventKind) (list []api.
 	return nil
 }
 
+// pastEvents lists the events that a node keeps.
+func pastEvents(t *testing.T, n *Node) (list []api.Event) {
+	t.Helper()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for e, err := range n.diary.Events(ended, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
 // last is the newest event of a kind.
 func last(list []api.Event, kind api.EventKind) (e api.Event) {
 	for _, e := range slices.Backward(list) {

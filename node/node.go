@@ -60,6 +60,9 @@ type Node struct {
 	// with them, so that no record is missed or handed over twice.
 	adding, storing sync.Mutex
 	oldest          learner.Seq // no stored record has a lower number; guarded by storing
+	clock           clock       // guarded by storing
+	aged            time.Time   // when records were last deleted by age, or waited for the clock; guarded by storing
+	waiting         bool        // the owner was told that they wait for the clock; guarded by storing
 
 	intake  sync.Mutex    // guards the next two fields
 	session *session      // nil unless Run is running
@@ -123,6 +126,9 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 	n.live.Store(&n.files.Config)
 	if n.pauses, err = openPauses(n.store); err == nil {
 		n.book, err = netedge.OpenBook(n.store, n.network, logs.For(n.log, logs.Discovery))
+	}
+	if err == nil {
+		n.clock, err = openClock(n.store)
 	}
 	if err == nil {
 		n.sums, err = openKnowledge(dir, &n.files, shared, n.ledger)

@@ -83,3 +83,68 @@ func TestKeepDays(t *testing.T) {
 		t.Errorf("the budget is %+v, was %+v", after.Cohorts, before.Cohorts)
 	}
 }
+
+// A clock that is ahead for a while deletes nothing, and the owner is told once that
+// records wait for it.
+func TestKeepDaysWaitsForTheClock(t *testing.T) {
+	n := limited(t, "keep_days = 2.0")
+	require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 94)), 5)))
+	const day = 24 * time.Hour
+	start := time.Now()
+	for i, c := range []struct {
+		after time.Duration
+		want  int
+		told  int
+	}{
+		{time.Hour, 5, 0},
+		{3650 * day, 5, 1},
+		{3650*day + 50*time.Minute, 5, 1},
+		{2 * time.Hour, 5, 1}, // the clock was set
+		{3650*day + day, 5, 2},
+		{3650*day + day + time.Hour, 0, 2}, // nobody sets it
+	} {
+		n.storing.Lock()
+		err := n.retain(start.Add(c.after))
+		n.storing.Unlock()
+		told := 0
+		for _, e := range pastEvents(t, n) {
+			if e.Kind == api.EventWarning {
+				told++
+				if !strings.Contains(e.Text, "10 years after it was last believed: set it if it is wrong") {
+					t.Errorf("it says %q", e.Text)
+				}
+			}
+		}
+		if s := status(t, n); err != nil || s.Records != c.want || told != c.told {
+			t.Errorf("look %d: %d records, told %d times, want %d and %d; %v", i, s.Records, told, c.want, c.told, err)
+		}
+		checkOwn(t, n)
+	}
+}
+
+// Records that come often are not looked at by age each time, but at once at a start and
+// when the owner says anew how long they are kept.
+func TestAgeIsLookedAtOnceAMinute(t *testing.T) {
+	n := limited(t, "keep_days = 2.0")
+	now := time.Now()
+	for i, c := range []struct {
+		after time.Duration
+		want  bool
+	}{{time.Hour, false}, {2 * time.Hour, true}, {2*time.Hour + time.Second, false}, {2*time.Hour + time.Minute, true}} {
+		n.storing.Lock()
+		if i == 0 {
+			n.clock = clock{}
+		}
+		l, err := n.limits(now.Add(c.after))
+		n.storing.Unlock()
+		if require.NoError(t, err); !l.Since.IsZero() != c.want {
+			t.Errorf("look %d: %+v", i, l)
+		}
+	}
+	_, err := n.store.Put([]storage.Arrival{{Record: lineRecords(rand.New(rand.NewPCG(1, 95)), 1)[0]}}, n.cohortRule(), now.Add(-72*time.Hour))
+	require.NoError(t, err)
+	n.clock, n.aged = clock{Believed: now}, now
+	if err := n.retainNow(); err != nil || status(t, n).Records != 0 {
+		t.Errorf("%d records are left; %v", status(t, n).Records, err)
+	}
+}

@@ -16,6 +16,16 @@ import (
 type Limits struct {
 	Records int       // how many of the newest records are kept; 0: all
 	Since   time.Time // keep the records that arrived then or later; zero: all
+	Now     time.Time // no record arrived later, whatever it says; needed with Since
+}
+
+// Earliest is before this program existed: a clock that says less was never set.
+var Earliest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// told reports whether a record says when it arrived, and the clock by which it does can
+// have been right.
+func (l Limits) told(arrived int64) bool {
+	return arrived >= Earliest.UnixNano() && arrived <= l.Now.UnixNano()
 }
 
 // errBeyond ends a scan at the first record that is kept.
@@ -27,13 +37,12 @@ var errBeyond = errors.New("storage: the rest is kept")
 // records are stored. No record with a number below from is stored. Expire returns what
 // it erased and the from for the next call.
 //
-// Earlier versions stored the time of arrival for the first record of a cohort only. A
-// record without a time counts as being as new as the next record with one. If no later
-// record has a time, it is kept, unless Limits.Records excludes it.
+// Records arrived in the order of their numbers, so a record is at least as new as those
+// before it, whatever it says. Earlier versions stored the time of arrival for the first
+// record of a cohort only, and a time that no right clock can have said is none. A record
+// without a time counts as being as new as the next record with one. If no later record
+// has a time, it is kept, unless Limits.Records excludes it.
 func (s *Store) Expire(l Limits, live int, from learner.Seq) (c Changes, next learner.Seq, err error) {
-	if err := s.upgraded(); err != nil {
-		return c, from, fmt.Errorf("storage: erase old records: %w", err)
-	}
 	s.deleting.Lock()
 	defer s.deleting.Unlock()
 	gone, next, err := s.beyond(l, live, from)
@@ -46,6 +55,15 @@ func (s *Store) Expire(l Limits, live int, from learner.Seq) (c Changes, next le
 		return Changes{}, from, fmt.Errorf("storage: erase old records: %w", err)
 	}
 	return c, next, nil
+}
+
+// Due reports whether Expire would erase a record.
+func (s *Store) Due(l Limits, live int, from learner.Seq) (bool, error) {
+	gone, _, err := s.beyond(l, live, from)
+	if err != nil {
+		return false, fmt.Errorf("storage: look for old records: %w", err)
+	}
+	return len(gone) > 0, nil
 }
 
 // Wipe overwrites the bytes of erased records in the unused pages of the file.
@@ -71,12 +89,16 @@ func (b *batch) expire(tx *bbolt.Tx, gone []learner.Record) error {
 // beyond lists the oldest records that are beyond the limits, at most deleteBatch of
 // them.
 func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Record, next learner.Seq, err error) {
+	if err := s.upgraded(); err != nil {
+		return nil, from, err
+	}
 	excess := 0
 	if l.Records > 0 {
 		excess = live - l.Records
 	}
 	next = from
-	var untold []learner.Record // records without a time of arrival
+	var untold []learner.Record // records without a time of arrival, as many as there is room for
+	full := false               // there are more of them
 	err = s.view(func(tx *bbolt.Tx) error {
 		end, err := unfinished(tx)
 		if err != nil {
@@ -87,7 +109,7 @@ func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Rec
 			switch {
 			case err != nil:
 				return err
-			case end != nil && bytes.Compare(key, end) >= 0 || len(gone) == deleteBatch:
+			case end != nil && bytes.Compare(key, end) >= 0 || len(gone) >= deleteBatch:
 				return errBeyond
 			case at.erased:
 				if len(gone)+len(untold) == 0 {
@@ -105,12 +127,17 @@ func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Rec
 				gone = append(gone, record)
 			case l.Since.IsZero():
 				return errBeyond
-			case at.arrived == 0:
-				untold = append(untold, record)
-			case at.arrived < l.Since.UnixNano():
-				gone, untold = append(append(gone, untold...), record), nil
-			default:
+			case !l.told(at.arrived):
+				if full = full || len(gone)+len(untold) >= deleteBatch; !full {
+					untold = append(untold, record)
+				}
+			case at.arrived >= l.Since.UnixNano():
 				return errBeyond
+			default:
+				if gone, untold = append(gone, untold...), nil; full || len(gone) >= deleteBatch {
+					return errBeyond
+				}
+				gone = append(gone, record)
 			}
 			return nil
 		})

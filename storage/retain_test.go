@@ -59,7 +59,7 @@ func TestExpireKeepsTheNewest(t *testing.T) {
 			}
 			counts, err = s.Count()
 			require.NoError(t, err)
-			l := Limits{Records: []int{0, 20}[seed%2], Since: now.Add(-48 * time.Hour)}
+			l := Limits{Records: []int{0, 20}[seed%2], Since: now.Add(-48 * time.Hour), Now: now}
 			if seed > 3 {
 				l.Since = time.Time{}
 			}
@@ -106,7 +106,7 @@ func TestExpireInPieces(t *testing.T) {
 	}
 	counts, err := s.Count()
 	require.NoError(t, err)
-	expireAll(t, s, Limits{Since: today.Add(time.Minute)}, &counts, 0)
+	expireAll(t, s, Limits{Since: today.Add(time.Minute), Now: today.Add(time.Hour)}, &counts, 0)
 	if live, gone, err := s.Records(); err != nil || len(live) != 3 || len(gone) != len(old) || counts.Records != 3 {
 		t.Errorf("%d live, %d deleted, counted %d, %v", len(live), len(gone), counts.Records, err)
 	}
@@ -132,7 +132,7 @@ func TestExpireOfUntoldTimes(t *testing.T) {
 	counts, err := s.Count()
 	require.NoError(t, err)
 	numbers := func(since time.Time) (list []learner.Seq) {
-		c, _, err := s.Expire(Limits{Since: since}, counts.Records, 0)
+		c, _, err := s.Expire(Limits{Since: since, Now: since.Add(time.Hour)}, counts.Records, 0)
 		require.NoError(t, err)
 		for _, rec := range c.Erased {
 			list = append(list, rec.Seq)
@@ -150,5 +150,66 @@ func TestExpireOfUntoldTimes(t *testing.T) {
 	}
 	if got := numbers(later.Add(1)); !reflect.DeepEqual(got, []learner.Seq{2, 3, 4, 5, 6}) {
 		t.Errorf("erased %v", got)
+	}
+}
+
+// A time that no right clock can have said is none. It neither ends the scan nor keeps a
+// record for ever, and a record is as new as those before it.
+func TestExpireUnderWrongClocks(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	never, ahead := time.Unix(100, 0), today.Add(3650*day)
+	for name, c := range map[string]struct {
+		arrived []time.Time // of records 1, 2, ...
+		since   time.Time
+		want    []learner.Seq
+	}{
+		"stored before the clock was set":     {[]time.Time{never, never, today}, today.Add(-day), nil},
+		"set and grown old":                   {[]time.Time{never, never, today, today.Add(2 * day)}, today.Add(day), []learner.Seq{1, 2, 3}},
+		"only such":                           {[]time.Time{never, never}, today, nil},
+		"stored while the clock was ahead":    {[]time.Time{ahead, today, today.Add(2 * day)}, today.Add(day), []learner.Seq{1, 2}},
+		"ahead, between others":               {[]time.Time{today, ahead, ahead, today.Add(2 * day)}, today.Add(day), []learner.Seq{1}},
+		"ahead, and none after it":            {[]time.Time{today, ahead}, today.Add(day), []learner.Seq{1}},
+		"stored behind newer ones":            {[]time.Time{today.Add(2 * day), today}, today.Add(day), nil},
+		"stored behind newer ones, now older": {[]time.Time{today.Add(2 * day), today, today.Add(4 * day)}, today.Add(3 * day), []learner.Seq{1, 2}},
+	} {
+		s, _ := open(t, newPath(t))
+		for i, at := range c.arrived {
+			_, err := s.AppendRecords(randomRecords(rand.New(rand.NewPCG(uint64(i), 69)), 1), full(100), at)
+			require.NoError(t, err)
+		}
+		l := Limits{Since: c.since, Now: today.Add(5 * day)}
+		due, err := s.Due(l, len(c.arrived), 0)
+		require.NoError(t, err)
+		gone, _, err := s.Expire(l, len(c.arrived), 0)
+		require.NoError(t, err)
+		var got []learner.Seq
+		for _, r := range gone.Erased {
+			got = append(got, r.Seq)
+		}
+		if !slices.Equal(got, c.want) || due != (len(c.want) > 0) {
+			t.Errorf("%s: erased %v, want %v; due: %v", name, got, c.want, due)
+		}
+	}
+}
+
+// However many records do not say when they arrived, one call erases no more than it may.
+func TestExpireOfManyUntoldTimes(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, newPath(t))
+	r := rand.New(rand.NewPCG(1, 70))
+	_, err := s.AppendRecords(randomRecords(r, deleteBatch+5), full(1_000_000), today.Add(1000*time.Hour))
+	require.NoError(t, err)
+	_, err = s.AppendRecords(randomRecords(r, 3), full(1_000_000), today)
+	require.NoError(t, err)
+	counts, err := s.Count()
+	require.NoError(t, err)
+	l := Limits{Since: today.Add(time.Hour), Now: today.Add(2 * time.Hour)}
+	for _, want := range []int{deleteBatch, 8, 0} {
+		c, _, err := s.Expire(l, counts.Records, 0)
+		require.NoError(t, err)
+		if len(c.Erased) != want {
+			t.Errorf("erased %d records, want %d", len(c.Erased), want)
+		}
 	}
 }
