@@ -3,8 +3,12 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
+	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -19,6 +23,8 @@ const (
 	proof = time.Hour
 	// noted is how old the stored time may be. It spares the disk.
 	noted = time.Hour
+	// clockTolerance is the largest difference between clocks that is not reported.
+	clockTolerance = time.Minute
 )
 
 // clock knows which times of this machine can be believed. Without a battery for it, a
@@ -80,4 +86,22 @@ func (c clock) save(s *storage.Store) error {
 		return fmt.Errorf("node: note which time was believed: %w", err)
 	}
 	return nil
+}
+
+// behindFiles returns how far a clock that says now is behind the time of the database
+// file in dir, or behind any time at which it can have been set; 0: not noticeably.
+func behindFiles(dir string, now time.Time) time.Duration {
+	behind := storage.Earliest.Sub(now)
+	if info, err := os.Stat(filepath.Join(dir, datadir.StoreFile)); err == nil {
+		behind = max(behind, info.ModTime().Sub(now))
+	}
+	if behind < clockTolerance {
+		return 0
+	}
+	return behind
+}
+
+// clockProblem says that the clock is so many seconds behind, and what to do.
+func clockProblem(behind float64) string {
+	return fmt.Sprintf("this machine's clock is about %s behind: set it, or relays refuse it and announcements count as old", api.Lasting(behind))
 }

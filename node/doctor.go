@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,8 +34,6 @@ const (
 	// checkTimeout bounds the attempts to reach the bootstrap peers, and those to reach
 	// the committee.
 	checkTimeout = 5 * time.Second
-	// clockTolerance is the largest difference between clocks that is not reported.
-	clockTolerance = time.Minute
 	// lowDisk is how many bytes are free when a disk counts as nearly full.
 	lowDisk = 64 << 20
 )
@@ -70,7 +67,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	}
 	d.Bootstrap = checkBootstrap(ctx, bootstrap, try)
 	d.Committee = n.checkCommittee(ctx, s)
-	d.Clock = max(d.Reach.ClockBehind, n.behindFiles(time.Now()))
+	d.Clock = max(d.Reach.ClockBehind, behindFiles(n.dir, time.Now()).Seconds())
 	d.DiskFree = durable.Free(n.dir)
 	d.Problems = append(d.Problems, n.diskProblem(d.DiskFree)...)
 	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
@@ -331,16 +328,6 @@ func answers(ctx context.Context, p peer.AddrInfo) error {
 	return errors.Join(failed...)
 }
 
-// behindFiles returns by how many seconds the clock is behind the time of the database
-// file.
-func (n *Node) behindFiles(now time.Time) float64 {
-	info, err := os.Stat(filepath.Join(n.dir, datadir.StoreFile))
-	if err != nil || info.ModTime().Sub(now) < clockTolerance {
-		return 0
-	}
-	return info.ModTime().Sub(now).Seconds()
-}
-
 // diskProblem checks whether the node can write to its directory, on whose disk so many
 // bytes are free (-1: not known), and goes on being able to.
 func (n *Node) diskProblem(free int64) []string {
@@ -369,7 +356,7 @@ func judge(d *api.Diagnosis, c datadir.Config, barred error) {
 	}
 	add := func(format string, args ...any) { d.Problems = append(d.Problems, fmt.Sprintf(format, args...)) }
 	if d.Clock > 0 {
-		add("this machine's clock is about %.0f s behind: set it, or relays refuse it and announcements count as old", d.Clock)
+		add("%s", clockProblem(d.Clock))
 	}
 	if len(d.Bootstrap) > 0 && !slices.ContainsFunc(d.Bootstrap, func(b api.BootstrapCheck) bool { return b.Reached }) {
 		add("no bootstrap peer of this task can be reached: without one the node meets only peers that it knows or sees on the local network")

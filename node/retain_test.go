@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/storage"
 )
 
@@ -146,5 +148,18 @@ func TestAgeIsLookedAtOnceAMinute(t *testing.T) {
 	n.clock, n.aged = clock{Believed: now}, now
 	if err := n.retainNow(); err != nil || status(t, n).Records != 0 {
 		t.Errorf("%d records are left; %v", status(t, n).Records, err)
+	}
+}
+
+// A node whose clock is behind its own files says so when it starts.
+func TestRunSaysThatTheClockIsBehind(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	later := time.Now().Add(10 * 365 * 24 * time.Hour)
+	require.NoError(t, os.Chtimes(filepath.Join(n.dir, datadir.StoreFile), later, later))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, n.Run(ctx))
+	if e := last(pastEvents(t, n), api.EventWarning); !strings.Contains(e.Text, "about 10 years behind: set it") {
+		t.Errorf("it says %q", e.Text)
 	}
 }

@@ -50,6 +50,9 @@ func (n *Node) Run(ctx context.Context) error {
 	if !n.files.Config.Protected() {
 		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + datadir.ConfigFile + " says so")
 	}
+	if behind := behindFiles(n.dir, time.Now()); behind > 0 { // before anything is written
+		n.diary.Tell(api.Event{Kind: api.EventWarning, Text: clockProblem(behind.Seconds())})
+	}
 	if err := errors.Join(n.private.Check(n.files.Config.Listen), n.retainNow()); err != nil {
 		return err
 	}

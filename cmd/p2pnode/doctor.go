@@ -236,7 +236,7 @@ func localLine(d api.Diagnosis) string {
 
 func clockLine(behind float64) string {
 	if behind > 0 {
-		return fmt.Sprintf("%.0f s BEHIND", behind)
+		return api.Lasting(behind) + " BEHIND"
 	}
 	return "fine, as far as can be seen"
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,9 +111,9 @@ func releasesText(e datadir.Explanation) string {
 	if r.Servers > 0 {
 		to = fmt.Sprintf("to each of the %d servers that the task names", r.Servers)
 	}
-	pace := "about every " + strings.TrimPrefix(lasting(r.Seconds), "1 ")
+	pace := "about every " + strings.TrimPrefix(api.Lasting(r.Seconds), "1 ")
 	if r.Rounds {
-		pace = fmt.Sprintf("once a round, which ends when all were heard and after %s at the latest", lasting(r.Seconds))
+		pace = fmt.Sprintf("once a round, which ends when all were heard and after %s at the latest", api.Lasting(r.Seconds))
 	}
 	text := paragraph("  ", fmt.Sprintf("A model of %d %s with noise in it, %s on the wire, %s, %s.", e.Weights, plural(e.Weights, "number", "numbers"), size(int64(r.Bytes)), pace, to))
 	if e.Unbounded {
@@ -132,7 +131,7 @@ func outlast(r *datadir.ExplainedReleases) string {
 	if r.Rounds {
 		about = "at most"
 	}
-	what := fmt.Sprintf("%d %s, %s %s", r.Count, plural(r.Count, "release", "releases"), about, lasting(r.Lasts()))
+	what := fmt.Sprintf("%d %s, %s %s", r.Count, plural(r.Count, "release", "releases"), about, api.Lasting(r.Lasts()))
 	if r.Free {
 		return what + ": all later messages follow from what was released, and cost nothing. Records that come later serve the personal model only."
 	}
@@ -174,7 +173,7 @@ func sentToSums(s *datadir.ExplainedSums) string {
 	text.WriteString(paragraph("  ", fmt.Sprintf("Each sum takes contributions for %s, and there %s %d %s of them in turn. A record is in those of one; one that comes later is in a later one. "+
 		"Between two epochs the committee waits for as long as lies between the first closing and the last, at most 13 weeks, as sums of few records are mostly noise. "+
 		"At most %s people and %s records of each are in a sum.",
-		lasting(s.CloseSeconds), plural(s.Epochs, "is", "are"), s.Epochs, plural(s.Epochs, "epoch", "epochs"), grouped(float64(s.Contributors)), grouped(float64(s.Records)))))
+		api.Lasting(s.CloseSeconds), plural(s.Epochs, "is", "are"), s.Epochs, plural(s.Epochs, "epoch", "epochs"), grouped(float64(s.Contributors)), grouped(float64(s.Records)))))
 	return text.String()
 }
 
@@ -182,17 +181,4 @@ func seenByCommittee(s *datadir.ExplainedSums) string {
 	return fmt.Sprintf("Of its %d members up to %d may work together against you, with everybody else on their side: they see of your device random numbers, that it "+
 		"takes part, and how many records it has; and the sum of all, with noise. %d of them that work together before a sum is over read exactly what your device added. "+
 		"When it is over they erase their keys, and then nobody can.", len(s.Committee), s.Colluding, s.Colluding+1)
-}
-
-// lasting writes a time for people.
-func lasting(seconds float64) string {
-	for _, unit := range []struct {
-		seconds float64
-		one     string
-	}{{86_400, "day"}, {3600, "hour"}, {60, "minute"}} {
-		if n := seconds / unit.seconds; n >= 1.5 || n == 1 {
-			return fmt.Sprintf("%.0f %s", n, plural(int(math.Round(n)), unit.one, unit.one+"s"))
-		}
-	}
-	return fmt.Sprintf("%.3g %s", seconds, plural(int(math.Ceil(seconds)), "second", "seconds"))
 }
