@@ -153,8 +153,8 @@ func (n *Node) importedBefore(ctx context.Context, file io.Reader, o api.ImportO
 		}
 		if found && earlier.Records > 0 {
 			grown = api.Advise(
-				fmt.Errorf("%w: it begins with all of what was imported on %s, %d records%s; nothing was stored, because these would be records twice, with a second budget",
-					api.ErrChanged, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
+				fmt.Errorf("%w: it begins with all of what was imported on %s, %s%s; nothing was stored, because these would be records twice, with a second budget",
+					api.ErrChanged, earlier.Time.Format("2006-01-02 15:04"), api.Count(earlier.Records, "record"), from(earlier.First)),
 				"import the new rows alone, or name the column with your own key of each row: id=COLUMN; to import it all the same, say again=true")
 			break
 		}
@@ -299,8 +299,8 @@ func (n *Node) Imported(_ context.Context, file api.File) error {
 		return err
 	}
 	return api.Advise(
-		fmt.Errorf("%w, on %s, %d records%s; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
-			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), earlier.Records, from(earlier.First)),
+		fmt.Errorf("%w, on %s, %s%s; nothing was stored, because its records would get a second budget and others could learn twice as much about them",
+			api.ErrImported, earlier.Time.Format("2006-01-02 15:04"), api.Count(earlier.Records, "record"), from(earlier.First)),
 		"to import it all the same, say again=true",
 	)
 }
@@ -318,8 +318,9 @@ func (n *Node) unchanged(file api.File) error {
 	if digest == "" || digest == hex.EncodeToString(file.Digest[:]) {
 		return nil
 	}
-	return api.Advise(fmt.Errorf("%w; nothing was stored, because what was there before would be records twice, with a second budget", api.ErrChanged),
-		"write new rows into new files, or name the column with your own key of each row: id=COLUMN")
+	return api.Advise(
+		fmt.Errorf("%w: a file of this name was imported with other content; nothing was stored, because rows that were in it would be records twice, with a second budget", api.ErrChanged),
+		"give each file a name of its own, as readings-2026-11-29.csv, or name the column with your own key of each row: id=COLUMN; if no row is in both, import it with again=true")
 }
 
 // name notes the name of a file that was imported, if it has one.

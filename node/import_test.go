@@ -182,7 +182,7 @@ func TestAFileThatHasGrownIsRefused(t *testing.T) {
 		t.Errorf("another last record: %v", err)
 	}
 	_, err := n.Import(t.Context(), strings.NewReader(january+february), api.ImportOptions{})
-	if !strings.Contains(err.Error(), "it begins with all of what was imported on ") || !strings.Contains(err.Error(), ", 1 records from number 1 on;") {
+	if !strings.Contains(err.Error(), "it begins with all of what was imported on ") || !strings.Contains(err.Error(), ", 1 record from number 1 on;") {
 		t.Errorf("%v", err)
 	}
 }

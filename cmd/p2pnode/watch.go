@@ -38,8 +38,10 @@ rename it when it is whole, or write it quickly.
 A file is known again by the digest of all of it, under any name, also after the
 command was killed: nothing is imported twice, and nothing is lost. A file that
 cannot be imported is named with the reason and tried again when it changes. One
-that changes after it was imported, or that begins with all of one that was, is
-refused, because what was there before would be records twice; with --id only what is new or changed is taken.
+of whose name another was imported, or that begins with all of one that was, is
+refused, because rows that are in both would be records twice: give each file a
+name of its own, as readings-2026-11-29.csv. With --id only what is new or
+changed is taken, and names do not matter.
 
 See "p2pnode data import --help" for --id and --skip-bad.`,
 		Example: `  p2pnode data watch inbox

@@ -140,7 +140,7 @@ func TestWatch(t *testing.T) {
 	writeFile(t, in("alien.csv"), "height\n12\n")
 	w.wants(t, "alien.csv", "failed", "the header has no column")
 	writeFile(t, in("bad.csv"), watchHeader+"1,Drama,1990,5\n2,Drama,1991,5\n3,Drama,1992,5\n")
-	w.wants(t, "bad.csv", "failed", "has changed since it was imported")
+	w.wants(t, "bad.csv", "failed", "a file of this name was imported with other content; nothing was stored, because rows that were in it would be records twice")
 	require.NoError(t, w.cmd.Process.Signal(os.Interrupt), w.cmd.Wait())
 
 	// With a daemon, and after a restart: all files are known, and the changed one still is.
@@ -163,6 +163,27 @@ func TestWatch(t *testing.T) {
 	}
 	require.NoError(t, w.cmd.Process.Signal(os.Interrupt), w.cmd.Wait())
 	d.interrupt(t, os.Interrupt)
+}
+
+// A file that comes under the name of one that was imported can be imported by hand where
+// the owner knows that no row is in both, and is known then.
+func TestWatchOfALogThatIsRotated(t *testing.T) {
+	t.Parallel()
+	dir, inbox := emptyNode(t), t.TempDir()
+	log := filepath.Join(inbox, "log.csv")
+	w := startWatch(t, dir, inbox)
+	writeFile(t, log, watchHeader+"1,Drama,1990,4\n")
+	w.wants(t, "log.csv", "imported", "")
+	writeFile(t, log, watchHeader+"2,Drama,1991,4\n3,Drama,1992,4\n")
+	w.wants(t, "log.csv", "failed", "give each file a name of its own, as readings-2026-11-29.csv, or name the column with your own key of each row: --id COLUMN; if no row is in both, import it with --again")
+	require.NoError(t, w.cmd.Process.Kill())
+	_ = w.cmd.Wait() // it was killed
+	var report api.ImportReport
+	cli(t, &report, "data", "import", "--again", log, "--dir", dir)
+	if report.Records != 2 {
+		t.Errorf("%+v", report)
+	}
+	startWatch(t, dir, inbox).wants(t, "log.csv", "known", "")
 }
 
 // With keys a file may grow.

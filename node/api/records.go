@@ -128,7 +128,7 @@ var ErrImported = errors.New("node: the file was imported before")
 
 // ErrChanged is returned for a file whose name was imported with other content, or that begins
 // with all of one that was imported.
-var ErrChanged = errors.New("node: the file has changed since it was imported")
+var ErrChanged = errors.New("node: rows of the file may have been imported before")
 
 // File is a file as a whole.
 type File struct {
