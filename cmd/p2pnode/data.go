@@ -52,9 +52,9 @@ minute for years. A line is on disk before it is acknowledged; --json prints
 {"line": 7, "outcome": "new"} for each, or "same", "replaced", or "bad" with a
 reason, and at the end one line that counts them. A bad line is left out. The
 directory is let go while the pipe is quiet, and a daemon may start or stop
-meanwhile. Ctrl-C stores what was read and ends. A pipe is not known again, but
-for one that ends before its first lines are stored: use --id where a line may
-be sent twice.`,
+meanwhile. Ctrl-C stores what was read and ends, and so do the signals SIGTERM
+and SIGHUP. A pipe is not known again, but for one that ends before its first
+lines are stored: use --id where a line may be sent twice.`,
 		Example: `  p2pnode data import ratings.csv
   p2pnode data import --id receipt --skip-bad sales.jsonl
   tail -n +1 sales.jsonl | p2pnode data import --id receipt -

@@ -89,9 +89,14 @@ func (e usageError) hint() string {
 }
 
 // untilInterrupted returns a context that ends at an interrupt, so that what is at work can
-// stop cleanly. A second one ends the process at once.
+// stop cleanly, and also when the terminal is closed, unless nohup says otherwise. A second
+// signal ends the process at once.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

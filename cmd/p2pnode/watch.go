@@ -27,7 +27,8 @@ func watchCommand(o *options) *cobra.Command {
 		Use:   "watch DIR",
 		Short: "Import each file that comes into a directory, once",
 		Long: `Import each file that comes into a directory, CSV or lines of JSON, once, until
-interrupted. Directories in it, and files whose names begin with a dot or end in ~,
+interrupted by Ctrl-C, SIGTERM or SIGHUP; then it names the files of the
+directory that were not imported. Directories in it, and files whose names begin with a dot or end in ~,
 .tmp, .part, .partial or .crdownload, are left alone.
 
 A file is taken for whole when its size and time of change are the same in two
@@ -71,6 +72,7 @@ type watch struct {
 
 	seen map[string]*watched
 	told map[string]string // the last message about a file that could not be imported
+	sum  watchSum
 }
 
 // watched is a file as it was at the last look.
@@ -79,6 +81,7 @@ type watched struct {
 	changed time.Time // the file's modification time
 	since   time.Time // the first look that saw it like this
 	done    bool      // it needs no import until it changes
+	failed  bool      // because it cannot be imported as it is
 }
 
 // unended is how long a file whose last line has no end must stay unchanged.
@@ -127,9 +130,20 @@ func (w *watch) run() error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil
+			return w.end()
 		}
 	}
+}
+
+// end prints what was imported and what was not.
+func (w *watch) end() error {
+	w.sum.Not = []string{}
+	for _, name := range slices.Sorted(maps.Keys(w.seen)) {
+		if at := w.seen[name]; at.failed || !at.done {
+			w.sum.Not = append(w.sum.Not, name)
+		}
+	}
+	return w.say(watchEvent{Ended: &w.sum})
 }
 
 // check refuses what cannot be watched.
@@ -150,9 +164,12 @@ func (w *watch) check() error {
 func (w *watch) once(ctx context.Context) error {
 	files, err := w.files()
 	if err != nil {
-		return w.fail(".", err)
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			err = at.Err
+		}
+		return w.fail(w.dir, err)
 	}
-	delete(w.told, ".")
+	delete(w.told, w.dir)
 	now := time.Now()
 	for _, name := range look(w.seen, files, now) {
 		if ctx.Err() != nil {
@@ -219,7 +236,8 @@ func (w *watch) take(ctx context.Context, name string, at *watched) error {
 	default: // the error is not about the file: try again at the next look
 		return w.fail(name, err)
 	}
-	at.done = true
+	at.done, at.failed = true, event.Outcome == "failed"
+	w.sum.count(event.Outcome)
 	delete(w.told, name)
 	return w.say(event)
 }
@@ -275,6 +293,32 @@ type watchEvent struct {
 	Outcome  string            `json:"outcome,omitempty"` // imported, known, failed (until it changes), waiting (tried again)
 	Reason   string            `json:"reason,omitempty"`
 	Report   *api.ImportReport `json:"report,omitempty"`
+	Ended    *watchSum         `json:"ended,omitempty"`
+}
+
+// watchSum says what became of the files of a directory.
+type watchSum struct {
+	Imported int      `json:"imported"`
+	Known    int      `json:"known"`
+	Not      []string `json:"not_imported"` // those that failed, wait or are not whole
+}
+
+func (s *watchSum) count(outcome string) {
+	switch outcome {
+	case "imported":
+		s.Imported++
+	case "known":
+		s.Known++
+	}
+}
+
+// String returns a line, and one for the files that were not imported.
+func (s *watchSum) String() string {
+	text := fmt.Sprintf("Imported %s; %d %s imported before.\n", api.Count(s.Imported, "file"), s.Known, plural(s.Known, "was", "were"))
+	if len(s.Not) > 0 {
+		text += fmt.Sprintf("Not imported: %s.\n", strings.Join(s.Not, ", "))
+	}
+	return text
 }
 
 func (w *watch) say(e watchEvent) error {
@@ -294,6 +338,9 @@ func (w *watch) say(e watchEvent) error {
 		}
 	case "waiting":
 		text = fmt.Sprintf("%s: %s. It is tried again.\n", e.File, e.Reason)
+	}
+	if e.Ended != nil {
+		text = e.Ended.String()
 	}
 	_, err := io.WriteString(w.cmd.OutOrStdout(), printable(text))
 	return err

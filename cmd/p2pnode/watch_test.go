@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,7 +72,12 @@ type watcher struct {
 
 func startWatch(t *testing.T, dir, inbox string, flags ...string) *watcher {
 	t.Helper()
-	w := &watcher{cmd: exec.Command("p2pnode", append([]string{"data", "watch", inbox, "--every", "100ms", "--json", "--dir", dir}, flags...)...)}
+	return runWatch(t, exec.Command("p2pnode", append([]string{"data", "watch", inbox, "--every", "100ms", "--json", "--dir", dir}, flags...)...), inbox)
+}
+
+func runWatch(t *testing.T, cmd *exec.Cmd, inbox string) *watcher {
+	t.Helper()
+	w := &watcher{cmd: cmd}
 	w.cmd.Stderr = os.Stderr
 	out, err := w.cmd.StdoutPipe()
 	require.NoError(t, err, w.cmd.Start())
@@ -141,7 +147,11 @@ func TestWatch(t *testing.T) {
 	w.wants(t, "alien.csv", "failed", "the header has no column")
 	writeFile(t, in("bad.csv"), watchHeader+"1,Drama,1990,5\n2,Drama,1991,5\n3,Drama,1992,5\n")
 	w.wants(t, "bad.csv", "failed", "a file of this name was imported with other content; nothing was stored, because rows that were in it would be records twice")
-	require.NoError(t, w.cmd.Process.Signal(os.Interrupt), w.cmd.Wait())
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	if e := w.next(t); e == nil || e.Ended == nil || e.Ended.Imported != 3 || e.Ended.Known != 1 || !slices.Equal(e.Ended.Not, []string{"alien.csv", "bad.csv"}) {
+		t.Errorf("it ended with %+v", e)
+	}
+	require.NoError(t, w.cmd.Wait())
 
 	// With a daemon, and after a restart: all files are known, and the changed one still is.
 	d := start(t, dir)
@@ -165,6 +175,22 @@ func TestWatch(t *testing.T) {
 	d.interrupt(t, os.Interrupt)
 }
 
+// A directory that goes away is named as the owner named it, and watched again when it is
+// back.
+func TestWatchOfADirectoryThatGoesAway(t *testing.T) {
+	t.Parallel()
+	dir, inbox := emptyNode(t), filepath.Join(t.TempDir(), "inbox")
+	require.NoError(t, os.Mkdir(inbox, 0o700))
+	w := startWatch(t, dir, inbox)
+	require.NoError(t, os.Remove(inbox))
+	if e := w.wants(t, inbox, "waiting", "no such file"); strings.Contains(e.Reason, "inbox") {
+		t.Errorf("the directory is named twice: %q", e.Reason)
+	}
+	require.NoError(t, os.Mkdir(inbox, 0o700))
+	writeFile(t, filepath.Join(inbox, "a.csv"), watchHeader+"1,Drama,1990,4\n")
+	w.wants(t, "a.csv", "imported", "")
+}
+
 // A file that comes under the name of one that was imported can be imported by hand where
 // the owner knows that no row is in both, and is known then.
 func TestWatchOfALogThatIsRotated(t *testing.T) {
@@ -184,6 +210,40 @@ func TestWatchOfALogThatIsRotated(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	startWatch(t, dir, inbox).wants(t, "log.csv", "known", "")
+}
+
+// What feeds a node ends cleanly when its terminal is closed, with what it says at its end,
+// unless nohup says that it goes on.
+func TestFeedersEndAtSIGHUP(t *testing.T) {
+	t.Parallel()
+	dir, inbox := emptyNode(t), t.TempDir()
+	w := startWatch(t, dir, inbox)
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGHUP))
+	if e := w.next(t); e == nil || e.Ended == nil {
+		t.Errorf("it ended with %+v", e)
+	}
+	require.NoError(t, w.cmd.Wait())
+
+	pipe := exec.Command("p2pnode", "data", "import", "-", "--json", "--dir", dir)
+	in, err := pipe.StdinPipe()
+	require.NoError(t, err)
+	out, err := pipe.StdoutPipe()
+	require.NoError(t, err, pipe.Start())
+	fmt.Fprint(in, watchHeader+"1,Drama,1990,4\n")
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"new"`) {
+		t.Errorf("the pipe began with %q", lines.Text())
+	}
+	require.NoError(t, pipe.Process.Signal(syscall.SIGHUP))
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"records":1`) {
+		t.Errorf("the pipe ended with %q", lines.Text())
+	}
+	require.NoError(t, pipe.Wait())
+
+	w = runWatch(t, exec.Command("sh", "-c", `trap "" HUP; exec p2pnode "$@"`, "sh", "data", "watch", inbox, "--every", "100ms", "--json", "--dir", dir), inbox)
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGHUP))
+	writeFile(t, filepath.Join(inbox, "a.csv"), watchHeader+"2,Drama,1991,4\n")
+	w.wants(t, "a.csv", "imported", "")
 }
 
 // With keys a file may grow.
