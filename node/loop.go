@@ -223,7 +223,7 @@ func (l *loop) tellRelease(round uint64, a *privacy.Answer, before []storage.Spe
 		}
 		return spent
 	}
-	l.diary.Tell(api.Event{Kind: api.EventReleased, Text: "release paid for", Round: round, Share: share(l.door.ledger.Spending()) - share(before)})
+	l.diary.TellEach(api.Event{Kind: api.EventReleased, Text: "release paid for", Round: round, Share: share(l.door.ledger.Spending()) - share(before)})
 }
 
 func (l *loop) arm(next time.Duration) {

@@ -220,7 +220,7 @@ var attribute = regexp.MustCompile(` ([\w.-]+|"[^"]*")=("(?:[^"\\]|\\.)*"|\S+)`)
 
 // toldAttributes are the attributes whose values stay: they are about the network, or
 // about this program.
-var toldAttributes = []string{"error", "round", "epoch", "recipe", "share", "learner", "address", "addresses", "rejected", "reason", "took"}
+var toldAttributes = []string{"error", "round", "epoch", "recipe", "share", "learner", "address", "addresses", "rejected", "reason", "took", "times"}
 
 // reducedLine is a line of the log without values that could be about records.
 func reducedLine(text string) string {

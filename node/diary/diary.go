@@ -40,11 +40,21 @@ func New(log *slog.Logger) *Diary {
 // as a warning. Tell sets ID, run and time. more is logged in addition, as
 // [slog.Logger.Log] takes it.
 func (d *Diary) Tell(e api.Event, more ...any) {
+	d.write(&e, more...)
+	d.keep(e)
+}
+
+// write logs an event.
+func (d *Diary) write(e *api.Event, more ...any) {
 	level := slog.LevelInfo
 	if e.Kind == api.EventWarning || e.Kind == api.EventRefused {
 		level = slog.LevelWarn
 	}
-	d.log.Log(context.Background(), level, e.Text, append(attributes(&e), more...)...)
+	d.log.Log(context.Background(), level, e.Text, append(attributes(e), more...)...)
+}
+
+// keep adds an event for those who follow.
+func (d *Diary) keep(e api.Event) {
 	d.ring.Add(func(number uint64) api.Event {
 		e.ID, e.Run, e.Time = d.run+number, d.run, time.Now()
 		return e

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -158,6 +159,33 @@ func TestManyAreToldTogether(t *testing.T) {
 		synctest.Wait()
 		if list := kept(t, d, 0); len(list) != 4 {
 			t.Errorf("events %+v; want each once", list)
+		}
+	})
+}
+
+// Readers have each of these events, and the log has those of a minute in one line, with their
+// counts added up.
+func TestEachIsKeptAndLoggedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		d := diary.New(slog.New(slog.NewTextHandler(&log, nil)))
+		for round := range uint64(5) {
+			d.TellEach(api.Event{Kind: api.EventReleased, Text: "released", Round: round + 1, Share: .125})
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		d.TellEach(api.Event{Kind: api.EventReleased, Text: "released", Round: 6, Share: .125})
+		d.Close()
+		if list := kept(t, d, 0); len(list) != 6 || list[3].Round != 4 || list[3].Share != .125 {
+			t.Errorf("events %+v; want each", list)
+		}
+		var said []string
+		for line := range strings.Lines(log.String()) {
+			_, text, _ := strings.Cut(line, "msg=")
+			said = append(said, strings.TrimSpace(text))
+		}
+		if want := []string{"released round=1 share=0.125", "released round=5 share=0.5 times=4", "released round=6 share=0.125"}; !slices.Equal(said, want) {
+			t.Errorf("the log says %q; want %q", said, want)
 		}
 	})
 }

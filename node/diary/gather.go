@@ -11,11 +11,14 @@ import (
 // pace is how often events of a kind that may occur many at a time are told.
 const pace = time.Minute
 
-// gatherer adds up events of a kind until it may tell them. The zero value has none.
+// gatherer adds up events of a kind until it may tell them.
 type gatherer struct {
+	tell func(sum api.Event, count int)
+
 	mu      sync.Mutex
 	told    time.Time
 	waiting *api.Event  // the sum of the events that wait; nil: none
+	count   int         // how many wait
 	turn    *time.Timer // tells waiting
 }
 
@@ -23,22 +26,41 @@ type gatherer struct {
 // each line of a pipe. It tells the first event at once, and those of the next minute as
 // one event, with their counts added up.
 func (d *Diary) Gather(e api.Event) {
-	g := d.gatherer(e.Kind)
+	d.gatherer(e.Kind, func(sum api.Event, _ int) { d.Tell(sum) }).add(e)
+}
+
+// TellEach is Tell for events that may occur many at a time and of which readers want each:
+// only the log has the first at once, and those of the next minute as one line, with their
+// counts added up.
+func (d *Diary) TellEach(e api.Event) {
+	d.keep(e)
+	d.gatherer(e.Kind, func(sum api.Event, count int) {
+		var times []any
+		if count > 1 {
+			times = []any{"times", count}
+		}
+		d.write(&sum, times...)
+	}).add(e)
+}
+
+// add tells an event, or lets it wait for its turn.
+func (g *gatherer) add(e api.Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.waiting != nil {
 		merge(g.waiting, &e)
+		g.count++
 		return
 	}
 	wait := pace - time.Since(g.told)
 	if wait <= 0 {
 		g.told = time.Now()
-		d.Tell(e)
+		g.tell(e, 1)
 		return
 	}
 	e.Rejected = maps.Clone(e.Rejected)
-	g.waiting = &e
-	g.turn = time.AfterFunc(wait, func() { d.flush(g) })
+	g.waiting, g.count = &e, 1
+	g.turn = time.AfterFunc(wait, g.flush)
 }
 
 // Close tells the events that were gathered and not told yet.
@@ -46,32 +68,33 @@ func (d *Diary) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, g := range d.gathered {
-		d.flush(g)
+		g.flush()
 	}
 	for text, s := range d.sparse {
 		d.flushMore(s, text)
 	}
 }
 
-func (d *Diary) gatherer(kind api.EventKind) *gatherer {
+// gatherer returns the gatherer of a kind, whose events are always told in the same way.
+func (d *Diary) gatherer(kind api.EventKind, tell func(sum api.Event, count int)) *gatherer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g := d.gathered[kind]
 	if g == nil {
-		g = new(gatherer)
+		g = &gatherer{tell: tell}
 		d.gathered[kind] = g
 	}
 	return g
 }
 
-func (d *Diary) flush(g *gatherer) {
+func (g *gatherer) flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.waiting == nil {
 		return
 	}
 	g.turn.Stop()
-	d.Tell(*g.waiting)
+	g.tell(*g.waiting, g.count)
 	g.told, g.waiting = time.Now(), nil
 }
 
@@ -85,6 +108,8 @@ func merge(sum, e *api.Event) {
 	sum.Replaced += e.Replaced
 	sum.Same += e.Same
 	sum.Missing = e.Missing
+	sum.Round = e.Round
+	sum.Share += e.Share
 	for reason, count := range e.Rejected {
 		if sum.Rejected == nil {
 			sum.Rejected = make(map[string]uint64)
