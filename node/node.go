@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -124,6 +125,9 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 		fits:         fits{compared: make(chan struct{}, 1)},
 	}
 	n.live.Store(&n.files.Config)
+	if kept := store.KeptBefore(); kept != "" {
+		n.log.Warn("this version has changed the layout of the database: an older p2pnode refuses it; a copy as it was, which holds records, stays beside it for 30 days", "copy", filepath.Base(kept))
+	}
 	if n.pauses, err = openPauses(n.store); err == nil {
 		n.book, err = netedge.OpenBook(n.store, n.network, logs.For(n.log, logs.Discovery))
 	}

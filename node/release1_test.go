@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -115,6 +116,22 @@ func TestRelease1LedgerGoesOn(t *testing.T) {
 			if len(records) <= i || !reflect.DeepEqual(records[i], was) {
 				t.Fatalf("%s: record %d is not %+v any more", name, i+1, was)
 			}
+		}
+	}
+}
+
+// Who opens an older directory is told once that an older program refuses it from now on, and
+// which file holds the records as they were.
+func TestUpgradeIsTold(t *testing.T) {
+	t.Parallel()
+	dir := release1(t, "rooms")
+	for _, want := range []int{1, 0} {
+		var log bytes.Buffer
+		n, err := Open(dir, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+		require.NoError(t, err)
+		require.NoError(t, n.Close())
+		if text := log.String(); strings.Count(text, "an older p2pnode refuses it") != want || strings.Count(text, "copy=p2pnode.db.before-schema-5") != want {
+			t.Errorf("the log says %q; want %d lines of the upgrade", text, want)
 		}
 	}
 }

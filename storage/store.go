@@ -68,9 +68,9 @@ type Store struct {
 	db     *bbolt.DB
 	file   *os.File // the file that db has open
 	path   string
-	page   int64 // bytes of a page
-	copied bool  // it is a copy of a file that stays in place
-	kept   bool  // a copy was made before the upgrade
+	page   int64  // bytes of a page
+	copied bool   // it is a copy of a file that stays in place
+	kept   string // the name of the copy that was made before the upgrade; "": none
 	// release1 is true while the records are as the first release left them.
 	release1 atomic.Bool
 	// broken is set once bbolt panicked: its locks may be held for ever.

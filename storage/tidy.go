@@ -55,9 +55,13 @@ func (s *Store) keepBefore() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("storage: keep the database as it is before the upgrade, nothing has changed: %w", err), remove(unfinished))
 	}
-	s.kept = true
+	s.kept = kept
 	return nil
 }
+
+// KeptBefore returns the name of the copy that the opening or the upgrade of this store made
+// before it changed the layout of the file; "" if it changed none.
+func (s *Store) KeptBefore() string { return s.kept }
 
 // enoughRoom returns an error if the disk is known to have no room for that many bytes.
 func enoughRoom(path, what string, size int64) error {

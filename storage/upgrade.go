@@ -74,7 +74,7 @@ func (s *Store) Upgrade(r Recode) error {
 // upgrade, or the opening of a file that is older still, has made a copy already.
 func (s *Store) keepRelease1() error {
 	begun, err := s.value(keyRecoded)
-	if err != nil || begun != nil || s.kept {
+	if err != nil || begun != nil || s.kept != "" {
 		return err
 	}
 	s.writing.Lock()

@@ -199,14 +199,14 @@ func TestUpgradeKeepsWhatWasThere(t *testing.T) {
 		require.NoError(t, err)
 		s, _ := openUpgraded(t, path, Recode{State: asBefore().State, Features: doubled})
 		kept, err := os.ReadFile(keptBefore(path))
-		if err != nil || !bytes.Equal(kept, before) {
-			t.Errorf("%s: kept %d bytes of %d, %v", path, len(kept), len(before), err)
+		if err != nil || !bytes.Equal(kept, before) || s.KeptBefore() != keptBefore(path) {
+			t.Errorf("%s: kept %d bytes of %d as %q, %v", path, len(kept), len(before), s.KeptBefore(), err)
 		}
 		require.NoError(t, s.Close())
 		require.NoError(t, os.Remove(keptBefore(path)))
 		s, err = Open(path)
 		require.NoError(t, err)
-		if exists(keptBefore(path)) {
+		if exists(keptBefore(path)) || s.KeptBefore() != "" {
 			t.Errorf("%s: upgraded twice", path)
 		}
 		require.NoError(t, s.Close())
