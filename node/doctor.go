@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/event"
@@ -339,6 +340,8 @@ func (n *Node) diskProblem(free int64) []string {
 	switch {
 	case err != nil && storage.DiskFull(err):
 		return []string{fmt.Sprintf("the disk of %s, or your share of it, is full: free at least %d MB; until then no record is stored, and the node stops when it must write", n.dir, reserve>>20)}
+	case errors.Is(err, syscall.EROFS):
+		return []string{storage.ReadOnlyDisk + "; until then nothing can be released and no record stored"}
 	case err != nil:
 		return []string{fmt.Sprintf("make %s writable (%v): until then nothing can be released and no record stored", n.dir, err)}
 	case free >= 0 && free < lowDisk:

@@ -3,8 +3,10 @@ package node
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -107,6 +109,30 @@ func TestLabFullDisk(t *testing.T) {
 	payAndCommit(t, n, 2, 0.5)
 	require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 3)), 1)))
 	require.NoError(t, n.Close())
+}
+
+// The directory of a disk that has become read-only is refused with what to do, as the doctor of
+// a running node says too. A copy of it on another disk goes on.
+func TestLabReadOnlyDisk(t *testing.T) {
+	disk := smallDisk(t, "64")
+	dir, other := filepath.Join(disk, "node"), filepath.Join(t.TempDir(), "node")
+	require.NoError(t, datadir.Init(dir, lineTask(), datadir.DefaultConfig(lineTask())))
+	n := openNode(t, dir)
+	require.NoError(t, n.Add(t.Context(), lineRecords(rand.New(rand.NewPCG(1, 2)), 5)))
+	before := listed(t, n, true)
+	require.NoError(t, n.Close(), syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	if _, err := Open(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), storage.ReadOnlyDisk) {
+		t.Errorf("the directory opens: %v", err)
+	}
+	wantProblem(t, api.Diagnosis{Problems: n.diskProblem(1 << 30)}, storage.ReadOnlyDisk+"; until then nothing can be released")
+
+	if out, err := exec.Command("cp", "-a", dir, other).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	n = openNode(t, other)
+	if after := listed(t, n, true); !reflect.DeepEqual(after, before) {
+		t.Errorf("the copy has %d records, and the directory %d", len(after), len(before))
+	}
 }
 
 // On a full disk a write that fails ends the run, whoever wrote, and the owner is told the

@@ -188,7 +188,9 @@ func (s *Store) openFile(name string, flag int, mode os.FileMode) (f *os.File, e
 func (s *Store) openError(err error) error {
 	var refused syscall.Errno
 	switch {
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("storage: %s: %w", ReadOnlyDisk, err)
+	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("storage: the directory and the files in it must be writable by the user who runs the node; change that (with chown, if they belong to another user), or copy all of them to a place that is: %w", err)
 	case DiskFull(err):
 		return fmt.Errorf("storage: the disk is full: free space, then start again: %w", err)

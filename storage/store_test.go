@@ -129,14 +129,19 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// An error of the operating system says what to do, and is not reported as damage.
+// An error of the operating system says what to do, and is not reported as damage. Another
+// owner helps against no disk that is read-only.
 func TestReadOnlyMediumSaysWhatToDo(t *testing.T) {
-	s := &Store{path: newPath(t)}
-	for _, refused := range []error{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
+	s := &Store{path: newPath(t), failing: make(chan struct{})}
+	const chown, mount = "copy all of them to a place that is", "mount it for writing again, or copy the whole directory to another disk (cp -a)"
+	for refused, advice := range map[error]string{syscall.EROFS: mount, syscall.EACCES: chown, syscall.EPERM: chown} {
 		err := s.openError(&os.PathError{Op: "open", Path: s.path, Err: refused})
-		if !errors.Is(err, refused) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "copy all of them to a place that is") {
+		if !errors.Is(err, refused) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), advice) || strings.Contains(err.Error(), "chown") != (advice == chown) {
 			t.Errorf("%v: %v", refused, err)
 		}
+	}
+	if err := s.fail(&os.PathError{Op: "write", Path: s.path, Err: syscall.EROFS}); !errors.Is(err, ErrPoisoned) || !strings.Contains(err.Error(), mount) {
+		t.Errorf("of a write: %v", err)
 	}
 }
 

@@ -47,8 +47,11 @@ func (s *Store) write(fn func() error) error {
 // fail makes every later write fail with this error.
 func (s *Store) fail(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
-	if DiskFull(cause) {
+	switch {
+	case DiskFull(cause):
 		err = fmt.Errorf("storage: the disk is full: free space, then start again; what was stored is there (%w)", err)
+	case errors.Is(cause, syscall.EROFS):
+		err = fmt.Errorf("storage: %s; what was stored is there (%w)", ReadOnlyDisk, err)
 	}
 	if s.failed.CompareAndSwap(nil, &err) {
 		close(s.failing)
@@ -67,6 +70,10 @@ func (s *Store) Failure() error {
 	}
 	return nil
 }
+
+// ReadOnlyDisk says what to do where the operating system refuses with [syscall.EROFS].
+const ReadOnlyDisk = "the disk is mounted read-only, as a memory card often is after an error: mount it for writing again, " +
+	"or copy the whole directory to another disk (cp -a), open the copy, and never the old one again"
 
 // DiskFull reports whether an error says that the disk or the quota is full. It looks at
 // the text, because some errors of bbolt keep only that.
