@@ -188,7 +188,8 @@ func (p *pipeLines) flush() error {
 func (p *pipeLines) put() error {
 	first, last := p.waiting.From, p.waiting.From+len(p.waiting.Lines)-1
 	a, err := p.ask()
-	if call, ok := errors.AsType[*net.OpError](err); ok && call.Op == "dial" { // the daemon has stopped, and received nothing
+	if unsent(err) || unanswered(err) && p.options.ID != "" {
+		p.waiting.Whole = p.waiting.Whole && unsent(err) // the daemon may have stored all of it
 		if err = p.letGo(); err == nil {
 			a, err = p.ask()
 		}
@@ -203,6 +204,19 @@ func (p *pipeLines) put() error {
 	p.total.NeverShared, p.total.Missing = a.NeverShared, a.Missing
 	p.total.Cells = addTallies(p.total.Cells, a.Cells)
 	return p.tell(a.Lines)
+}
+
+// unsent reports whether the daemon had ended before it received a request.
+func unsent(err error) bool {
+	call, ok := errors.AsType[*net.OpError](err)
+	return ok && call.Op == "dial"
+}
+
+// unanswered reports whether the daemon ended before it answered a request: nobody knows
+// whether it stored the lines, and only with keys can they be sent again.
+func unanswered(err error) bool {
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (p *pipeLines) ask() (a api.Acknowledgement, err error) {

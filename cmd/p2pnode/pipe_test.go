@@ -2,10 +2,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,7 +17,10 @@ import (
 	"time"
 
 	"p2pnode/internal/require"
+	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/local"
+	"p2pnode/node/server"
 )
 
 // sensor is a pipe into p2pnode data import -.
@@ -112,6 +119,63 @@ func TestPipeOutlivesDaemons(t *testing.T) {
 	cli(t, &st, "status", "--dir", dir)
 	if st.Records < 5 || st.Records > 6 {
 		t.Errorf("%d records, want the 5 or 6 that were read", st.Records)
+	}
+}
+
+// daemonThatDies serves the socket of a directory like a daemon that is killed after it has stored
+// the first lines, and before it says so.
+func daemonThatDies(t *testing.T, dir string) {
+	t.Helper()
+	n, err := node.Open(dir, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	socket, err := server.Listen(local.SocketPath(dir))
+	require.NoError(t, err)
+	dies := http.NewServeMux()
+	daemon := http.Server{Handler: dies}
+	dies.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	dies.HandleFunc("POST /v1/records/lines", func(w http.ResponseWriter, r *http.Request) {
+		var lines api.Lines
+		err := json.NewDecoder(r.Body).Decode(&lines)
+		a, putErr := n.Put(r.Context(), lines)
+		if len(lines.Lines) == 0 {
+			err = errors.Join(err, putErr, json.NewEncoder(w).Encode(a))
+		} else {
+			err = errors.Join(err, putErr, n.Close(), daemon.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	go daemon.Serve(socket)
+	t.Cleanup(func() { daemon.Close() })
+}
+
+// When a daemon is killed with lines in its hands, those with keys are sent again: what it has
+// stored of them changes nothing, also if they are a whole pipe. Others end the pipe, because
+// they could be there twice.
+func TestPipeSurvivesAKilledDaemon(t *testing.T) {
+	t.Parallel()
+	for _, keyed := range []bool{true, false} {
+		dir := emptyNode(t)
+		daemonThatDies(t, dir)
+		args := []string{"data", "import", "-", "--json", "--dir", dir}
+		if keyed {
+			args = append(args, "--id", "k")
+		}
+		cmd := exec.Command("p2pnode", args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		cmd.Stdin = strings.NewReader("{\"k\":1,\"genres\":\"Drama\",\"year\":1990,\"rating\":3}\n{\"k\":2,\"genres\":\"Drama\",\"year\":1991,\"rating\":4}\n")
+		out, err := cmd.Output()
+		if keyed && (err != nil || strings.Count(string(out), `"outcome":"same"`) != 2) {
+			t.Errorf("with keys: %v, %s, %s", err, out, &said)
+		} else if !keyed && (err == nil || !strings.Contains(said.String(), "lines 1 to 2 were not acknowledged")) {
+			t.Errorf("without keys: %v, %s, %s", err, out, &said)
+		}
+		var st api.Status
+		if cli(t, &st, "status", "--dir", dir); st.Records != 2 {
+			t.Errorf("%d records, want each line once", st.Records)
+		}
 	}
 }
 
