@@ -42,9 +42,9 @@ const (
 // Doctor finds out whether the node can be reached. It tries the bootstrap peers, those
 // of the configuration and those that were added: whether they are connected or can be,
 // and take part in the task. Then it tries the members of the committee, if the task has
-// one. Each of the two takes at most 5 s. For a node that is not running it checks what
-// it can: whether its addresses are free, and whether anything answers at those of the
-// bootstrap peers.
+// one. Each of the two takes at most 5 s. Of the others it says who is there and has another
+// version of the program. For a node that is not running it checks what it can: whether its
+// addresses are free, and whether anything answers at those of the bootstrap peers.
 func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	c := n.files.Config
 	d := api.Diagnosis{
@@ -73,6 +73,9 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	d.Problems = append(d.Problems, n.diskProblem(d.DiskFree)...)
 	d.Problems = append(d.Problems, n.private.Problems(n.self, bootstrap, time.Now())...)
 	d.Problems = append(d.Problems, n.committeeProblems(&d)...)
+	if s != nil {
+		d.Problems = append(d.Problems, n.versionProblems(s, &d)...)
+	}
 	judge(&d, c, n.barred())
 	return d, nil
 }
@@ -168,6 +171,37 @@ func missingProblems(d *api.Diagnosis, sums *api.Sums) (problems []string) {
 	return problems
 }
 
+// versionProblems names the neighbours, and whoever else is connected, that have this task and
+// another version of the program. Of bootstrap peers and members of the committee d says so.
+func (n *Node) versionProblems(s *session, d *api.Diagnosis) (problems []string) {
+	others := make(map[string][]string) // by the reason
+	for _, id := range s.met() {
+		protocols, err := s.host.Peerstore().GetProtocols(id)
+		if err != nil || n.book.Belongs(protocols) ||
+			slices.ContainsFunc(d.Bootstrap, func(b api.BootstrapCheck) bool { return b.Peer == id.String() }) ||
+			slices.ContainsFunc(d.Committee, func(m api.MemberCheck) bool { return m.Peer == id.String() }) {
+			continue
+		}
+		if reason := n.foreign(protocols); reason != errStrange {
+			others[reason.Error()] = append(others[reason.Error()], id.String())
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(others)) {
+		problems = append(problems, fmt.Sprintf("this node does not hear %s (%s)", strings.Join(others[reason], ", "), reason))
+	}
+	return problems
+}
+
+// met lists the neighbours and all who are connected.
+func (s *session) met() []peer.ID {
+	list := s.host.Network().Peers()
+	for _, e := range s.hood.neighbours() {
+		list = append(list, e.id)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // checkBootstrap tries all bootstrap peers at the same time.
 func checkBootstrap(ctx context.Context, peers []peer.AddrInfo, try func(context.Context, peer.AddrInfo) error) []api.BootstrapCheck {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -252,8 +286,8 @@ func (s *session) strange(ctx context.Context, id peer.ID, n *Node) error {
 	}
 }
 
-// tellStrangers logs, once for each, which bootstrap peers and members of the committee
-// answer and are of no use, until ctx ends.
+// tellStrangers logs, once for each, which bootstrap peers, members of the committee and
+// neighbours answer and are of no use, until ctx ends.
 func (n *Node) tellStrangers(ctx context.Context, s *session) error {
 	news, err := s.host.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted), eventbus.Name("p2pnode strangers"))
 	if err != nil {
@@ -272,7 +306,7 @@ func (n *Node) tellStrangers(ctx context.Context, s *session) error {
 			if !ok || seen[e.Peer] || n.book.Belongs(e.Protocols) {
 				continue
 			}
-			what := n.needed(e.Peer)
+			what := n.needed(e.Peer, s)
 			if what == "" {
 				continue
 			}
@@ -287,12 +321,14 @@ func (n *Node) tellStrangers(ctx context.Context, s *session) error {
 }
 
 // needed says what a peer is to this node that must have the node's task; "" if it is nothing.
-func (n *Node) needed(id peer.ID) string {
+func (n *Node) needed(id peer.ID, s *session) string {
 	switch {
 	case slices.ContainsFunc(n.bootstrap(), func(p peer.AddrInfo) bool { return p.ID == id }):
 		return "a bootstrap peer"
 	case n.sums != nil && slices.Contains(n.sums.plan.Members(), id):
 		return "a member of the committee"
+	case slices.ContainsFunc(s.hood.neighbours(), func(e neighbour) bool { return e.id == id }):
+		return "a neighbour"
 	}
 	return ""
 }

@@ -12,6 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+
 	"p2pnode/discovery/reach"
 	"p2pnode/internal/require"
 	"p2pnode/learner"
@@ -117,6 +124,46 @@ func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
 	if b := d.Bootstrap; len(b) != 2 || b[0].Reached || !strings.Contains(b[0].Why, "another task.toml") || !b[1].Reached {
 		t.Errorf("bootstrap %+v", b)
 	}
+}
+
+// After an update the old neighbours are there and not heard, and neither is somebody of the local
+// network: both are named with what to do, and the log says it of the neighbour.
+func TestDoctorNamesPeersOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	n := testNode(t, lineTask(), nil, nil)
+	const earlier = "13709f9ebde73e4c9b51b6df9c1ac91d" // the network of this task in the first version
+	if v := datadir.Version(n.files.Task, earlier); v != 1 {
+		t.Fatalf("%s is the network of version %d", earlier, v)
+	}
+	older := func() host.Host {
+		h, err := libp2p.New(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.Transport(tcp.NewTCPTransport), libp2p.DisableRelay(), libp2p.DisableMetrics())
+		require.NoError(t, err)
+		t.Cleanup(func() { h.Close() })
+		h.SetStreamHandler(protocol.ID("/p2pnode/"+earlier+"/model"), func(s network.Stream) { s.Reset() })
+		return h
+	}
+	friend, guest := older(), older()
+	require.NoError(t, n.store.SaveEdges(nil, storage.Edge{Peer: friend.ID().String(), Weight: 1, Addrs: []string{friend.Addrs()[0].String()}}))
+	var said []string
+	log := notebook{new(sync.Mutex), &said}
+	n.log = slog.New(log)
+	start(t, n)
+	waitForAddrs(t, n)
+	require.NoError(t, guest.Connect(t.Context(), peer.AddrInfo{ID: n.self, Addrs: n.session.host.Addrs()}))
+	require.Eventually(t, "the doctor names both", func() bool {
+		d, err := n.Doctor(t.Context())
+		require.NoError(t, err)
+		return slices.ContainsFunc(d.Problems, func(p string) bool {
+			return strings.HasPrefix(p, "this node does not hear ") && strings.Contains(p, friend.ID().String()) && strings.Contains(p, guest.ID().String()) && strings.HasSuffix(p, sameVersion+")")
+		})
+	})
+	require.Eventually(t, "a line in the log", func() bool {
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		return slices.ContainsFunc(said, func(line string) bool {
+			return strings.Contains(line, "a neighbour answers, and this node cannot use it peer="+friend.ID().String())
+		})
+	})
 }
 
 // Members of the committee who run, with another task, are not to be run by their owners: what

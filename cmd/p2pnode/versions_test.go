@@ -78,6 +78,10 @@ func TestTwoVersions(t *testing.T) {
 	require.Eventually(t, "the upgraded node learns with the new one", func() bool {
 		return newer.heard(t, upgraded.id) > heard && upgraded.heard(t, newer.id) > 0
 	})
+	require.Eventually(t, "the upgraded node says why it does not hear its old neighbour", func() bool {
+		d, err := upgraded.owner.Doctor(t.Context())
+		return err == nil && strings.Contains(strings.Join(d.Problems, "\n"), "does not hear "+first.id+" (it has this task and another version of p2pnode")
+	})
 	upgraded.interrupt(t, os.Interrupt)
 	if after := exact(t, second.dir, newer.heard(t, upgraded.id)); after <= before {
 		t.Errorf("%d releases, and %d before the upgrade", after, before)
