@@ -35,6 +35,8 @@ const (
 	// checkTimeout bounds the attempts to reach the bootstrap peers, and those to reach
 	// the committee.
 	checkTimeout = 5 * time.Second
+	// mostNamed is how many peers one problem names.
+	mostNamed = 5
 	// lowDisk is how many bytes are free when a disk counts as nearly full.
 	lowDisk = 64 << 20
 )
@@ -187,7 +189,12 @@ func (n *Node) versionProblems(s *session, d *api.Diagnosis) (problems []string)
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(others)) {
-		problems = append(problems, fmt.Sprintf("this node does not hear %s (%s)", strings.Join(others[reason], ", "), reason))
+		list := others[reason]
+		names := strings.Join(list[:min(len(list), mostNamed)], ", ")
+		if more := len(list) - mostNamed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		problems = append(problems, fmt.Sprintf("this node does not hear %s (%s)", names, reason))
 	}
 	return problems
 }
