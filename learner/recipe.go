@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -249,8 +250,14 @@ type Population struct {
 	known  Known // for devices that added nothing
 }
 
-// NewPopulation reads opened sums of one task.
+// NewPopulation reads opened sums of one task. It returns an error for one that is not of its
+// recipe's length, if that makes one sum, or not of finite numbers.
 func NewPopulation(opened ...Opened) (*Population, error) {
+	for i := range opened {
+		if err := opened[i].check(); err != nil {
+			return nil, fmt.Errorf("learner: opened sum %d %w", i, err)
+		}
+	}
 	p := &Population{opened: opened}
 	k, err := p.without(func(int) Contribution { return Contribution{} })
 	if err != nil {
@@ -258,6 +265,20 @@ func NewPopulation(opened ...Opened) (*Population, error) {
 	}
 	p.known = *k
 	return p, nil
+}
+
+// check returns an error unless the sum is one that the walk of its recipe can have led to.
+func (o *Opened) check() error {
+	if o.Summing == nil {
+		return errors.New("has no recipe: Task.Summing makes one")
+	}
+	switch {
+	case o.Rounds() == 1 && len(o.Sum) != o.Dimension(): // of several rounds it is a model
+		return fmt.Errorf("has %d numbers, and its recipe makes %d", len(o.Sum), o.Dimension())
+	case !finite(o.Sum) || !deviation(o.SD):
+		return errors.New("is not of finite numbers, with noise of a finite standard deviation of at least 0")
+	}
+	return nil
 }
 
 // Contribution is what a device adds to a sum. The zero value adds nothing.

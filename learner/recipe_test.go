@@ -455,3 +455,28 @@ func TestStartRecipe(t *testing.T) {
 		}
 	}
 }
+
+func TestNewPopulationRefuses(t *testing.T) {
+	task := plainTask("logistic", 2)
+	s, err := task.Summing(Recipe{Kind: "moments", Share: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := make([]float64, s.Dimension())
+	wrong := slices.Clone(right)
+	wrong[0] = math.NaN()
+	for name, o := range map[string]Opened{
+		"no recipe":   {Sum: right},
+		"too short":   {Summing: s, Sum: right[1:], SD: 1},
+		"no number":   {Summing: s, Sum: wrong, SD: 1},
+		"no noise":    {Summing: s, Sum: right, SD: math.NaN()},
+		"less than 0": {Summing: s, Sum: right, SD: -1},
+	} {
+		if _, err := NewPopulation(o); err == nil || !strings.Contains(err.Error(), "opened sum 0") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := NewPopulation(Opened{Summing: s, Sum: right, SD: 1, Slots: []int{10, 10}}); err != nil {
+		t.Error(err)
+	}
+}
