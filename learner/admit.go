@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // Admit returns an error unless the record could have come from [Task.Encode]: it has
@@ -38,8 +36,7 @@ func (t *Task) admitForm(r *Record) error {
 
 // admitsFeatures reports whether x is no longer than an encoded record.
 func (t *Task) admitsFeatures(x []float64) bool {
-	quick := func(block []float64) float64 { return floats.Norm(block, 2) }
-	return normInBlocks(x, quick) <= t.FeatureNorm()*(1+normMargin)
+	return preciseNorm(x) <= t.FeatureNorm()*(1+normMargin)
 }
 
 // normMargin allows for the rounding of an encoded record's norm.

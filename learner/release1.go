@@ -129,6 +129,6 @@ func (t *Task) release1(raw []float64) (x []float64) {
 		}
 		x, _, _ = f.kind().vector(f, x, here) // sets and ranges were coded as they are today
 	}
-	toUnit(x, chained(x), t.Normalise) // no blocks, however wide x is
+	toUnit(x, l2(x), t.Normalise)
 	return x
 }

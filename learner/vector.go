@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // EncodeVector is [Task.EncodeFeatures] for data that is numbers already. raw has
@@ -105,9 +107,15 @@ func numberText(v float64) string {
 
 // scaleToUnit scales x to l2 norm 1, or, unless always is set, only down to 1. The zero
 // vector is unchanged.
-func scaleToUnit(x []float64, always bool) { toUnit(x, l2(x), always) }
+func scaleToUnit(x []float64, always bool) {
+	toUnit(x, l2(x), always)
+	// Only where l2 has rounded off too much, since equal rows must be coded as they ever were.
+	if n := preciseNorm(x); n > 1+normMargin {
+		toUnit(x, n, true)
+	}
+}
 
-// toUnit is scaleToUnit for x of the norm n.
+// toUnit divides x by its norm n; unless always is set, only down to 1.
 func toUnit(x []float64, n float64, always bool) {
 	if n == 0 || (n <= 1 && !always) {
 		return
@@ -117,26 +125,23 @@ func toUnit(x []float64, n float64, always bool) {
 	}
 }
 
-// normBlock is how many coordinates are taken together for a norm. Norms of longer chains
-// round off by more than normMargin: in blocks it is less than a tenth of it, for as many
-// coordinates as a model may have.
-const normBlock = 256
-
-// l2 is the l2 norm of x, even if the squares of its numbers overflow or underflow.
-func l2(x []float64) float64 { return normInBlocks(x, chained) }
-
-// normInBlocks is the l2 norm of x from those of its blocks.
-func normInBlocks(x []float64, of func(block []float64) float64) (n float64) {
-	for block := range slices.Chunk(x, normBlock) {
-		n = math.Hypot(n, of(block))
+// l2 is the l2 norm of x, even if the squares of its numbers overflow or underflow. Of tens of
+// thousands of numbers it may be off by more than normMargin.
+func l2(x []float64) (n float64) {
+	for _, v := range x {
+		n = math.Hypot(n, v)
 	}
 	return n
 }
 
-// chained is l2 of few numbers.
-func chained(x []float64) (n float64) {
-	for _, v := range x {
-		n = math.Hypot(n, v)
+// normBlock is how many coordinates are taken together for a norm: it is off by less than a tenth
+// of normMargin then, for as many coordinates as a model may have.
+const normBlock = 256
+
+// preciseNorm is the l2 norm of x, more precise than l2 where x is wide.
+func preciseNorm(x []float64) (n float64) {
+	for block := range slices.Chunk(x, normBlock) {
+		n = math.Hypot(n, floats.Norm(block, 2))
 	}
 	return n
 }
