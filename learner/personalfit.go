@@ -264,9 +264,10 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 
 // constantPull is the weight of the constant's pull, in records: usually the same, and more
 // around a prior that explains much; but of numbers no more than makes it plausible that the
-// constant is as far away as the owner's labels say, and there no more than one record pulls.
-// Otherwise few records of somebody whose level is her own would end far from all of them, and
-// so would many of hers if some of them lie far off, which make the variance large.
+// constant is as far away as the owner's labels say. Otherwise few records of somebody
+// whose level is her own would end far from all of them. Where the loss bounds what a record
+// may pull, the constant's pull is that of one record at most: a few labels that lie far off
+// make the variance large, and would hold the model far from all others.
 func (s *search) constantPull(kappa float64) float64 {
 	records := constantRecords
 	if kappa != 0 {
@@ -281,9 +282,12 @@ func (s *search) constantPull(kappa float64) float64 {
 	if far <= 0 {
 		return records
 	}
+	pull := min(records, variance/far)
 	loss, away := s.task.loss(), math.Abs(mean)
-	one := loss.steepness(0, away) / (loss.smoothness(1) * away) // less than 1 where the loss is a line
-	return max(min(records, variance/far, one), leastPull*records)
+	if one := loss.steepness(0, away) / (loss.smoothness(1) * away); one < 1 { // the loss is a line there
+		pull = min(pull, one)
+	}
+	return max(pull, leastPull*records)
 }
 
 // unexplained are the mean and the variance of what kappa times the prior leaves of the labels.

@@ -317,6 +317,31 @@ func TestPersonalModelInAWideRange(t *testing.T) {
 	}
 }
 
+// The bound on the constant's pull is for losses that are a line far off. Around a prior that explains
+// much, the pull of a squared loss is that of many records.
+func TestPullOfTheConstantAroundAGoodPrior(t *testing.T) {
+	for loss, bounded := range map[string]bool{"squared": false, "huber": true} {
+		r := rand.New(rand.NewPCG(6, 11))
+		task := plainTask(loss, 1)
+		task.Target.Min, task.Target.Max, task.Threshold, task.Constant = -10, 10, 0.01, 0.5
+		prior := []float64{6, 4}
+		var records []Record
+		for i := range 20 {
+			x := []float64{r.NormFloat64(), 0.5}
+			records = append(records, Record{Seq: Seq(i + 1), X: x, Y: floats.Dot(prior, x) + 0.2 + 0.1*r.NormFloat64()})
+		}
+		s := newSearch(task, RowsOf(trainingRecords(records)), prior)
+		mean, variance := s.unexplained(1)
+		pull, usual := s.constantPull(1), min(constantRecords*s.constant, variance/(mean*mean-variance/s.records))
+		if bounded {
+			usual = 0.01 / mean
+		}
+		if math.Abs(pull/usual-1) > 1e-9 {
+			t.Errorf("%s: a pull of %v records, want %v", loss, pull, usual)
+		}
+	}
+}
+
 // Labels far from the center of their range, a few of them far off, leave a robust fit where most
 // labels are: the threshold bounds what the constant's pull may move, as it does a record.
 func TestPersonalModelFarFromTheCenter(t *testing.T) {
