@@ -65,9 +65,10 @@ func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*
 	return p, p.fit(catalogue)
 }
 
-// fit gives each recipe so much more noise that its share of the task's budget pays for all its
-// rounds. Most need none: only where the budget is small and a sum wide, the rounding to the grid
-// and the discreteness of all coordinates take more than roundingMargin.
+// fit gives a recipe so much more noise that the task's budget pays for all its rounds, beside the
+// recipes before it and the releases. Nearly all need none: only where the budget is small and a
+// sum wide, the rounding to the grid and the discreteness of all coordinates take more than
+// roundingMargin. What was paid for without it keeps its noise, which is part of a sum's name.
 func (p *Plan) fit(catalogue *learner.Catalogue) error {
 	if len(p.recipes) == 0 {
 		return nil
@@ -82,6 +83,10 @@ func (p *Plan) fit(catalogue *learner.Catalogue) error {
 	if err != nil {
 		return fmt.Errorf("summing: the budget of the task: %w", err)
 	}
+	left := 1.0 // as in Affordable
+	if !p.task.Silent() {
+		left = p.task.Sums.Share()
+	}
 	for i := range p.recipes {
 		r := &p.recipes[i]
 		for tries := 0; ; tries++ {
@@ -89,15 +94,16 @@ func (p *Plan) fit(catalogue *learner.Catalogue) error {
 			if err != nil {
 				return err
 			}
-			over := account.Share(s.Mechanism) * float64(r.Rounds()) / p.task.Sums.Recipes[i].Share
-			if over <= 1 {
+			all := account.Share(s.Mechanism) * float64(r.Rounds())
+			if all <= left {
+				left -= all
 				break
 			}
 			if tries == mostFits {
 				return fmt.Errorf("summing: sums.recipes[%d] of the task: epsilon %g leaves no signal in a share of %g and %d coordinates: choose a larger epsilon, or fewer coordinates",
 					i, p.task.Release.Epsilon, p.task.Sums.Recipes[i].Share, r.Dimension())
 			}
-			r.std *= math.Sqrt(over) * (1 + roundingMargin)
+			r.std *= math.Sqrt(all/left) * (1 + roundingMargin)
 		}
 	}
 	return nil
