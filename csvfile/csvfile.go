@@ -31,13 +31,13 @@ type Reader struct {
 	at    map[string]int
 	rows  *csv.Reader
 	limit *limit
-	marks [2]decimalMark // of decimals: the comma and the point
+	marks []marks // of each column, once it was asked for a number
 }
 
-// decimalMark is in which lines a decimal mark was seen; 0: in none.
-type decimalMark struct {
-	first   int
-	grouped int // where it may stand between thousands; 0 again once that was said
+// marks is in which lines of a column a comma and a point were first seen; 0: in none.
+type marks struct {
+	decimal [2]int
+	grouped [2]int // where they may stand between thousands; 0 again once that was said
 }
 
 const (
@@ -313,29 +313,32 @@ func Number(comma rune, cell string) string {
 	return cell
 }
 
-// Number is [Number] for a cell of the file, which begins in a line. It fails for the first cell
-// that shows that a mark taken for a decimal one may stand between thousands, as the point of
-// 2.101 beside 301,5.
-func (r *Reader) Number(line int, cell string) (string, error) {
+// Number is [Number] for a cell of the file, which begins in a line. It fails where other cells of
+// the column show that a mark may stand between thousands, as the point of 2.101 beside 301,5.
+// If that shows only afterwards, the later cell fails, once.
+func (r *Reader) Number(line, column int, cell string) (string, error) {
 	at := strings.IndexAny(cell, ",.")
 	if r.Comma == ',' || at < 0 || strings.ContainsAny(cell[at+1:], ",.") {
 		return Number(r.Comma, cell), nil
 	}
-	own, other, name, others := &r.marks[0], &r.marks[1], "comma", "point"
-	if cell[at] == '.' {
-		own, other, name, others = other, own, others, name
+	if r.marks == nil {
+		r.marks = make([]marks, len(r.Columns))
 	}
+	seen, names := &r.marks[column], [2]string{"comma", "point"}
+	own := strings.IndexByte(",.", cell[at])
+	other := 1 - own
 	grouped := grouping.MatchString(cell)
-	own.first = cmp.Or(own.first, line)
 	switch {
-	case grouped && other.first > 0:
-		return "", fmt.Errorf("has a %s before three digits, and line %d has a decimal %s: leave out what stands between thousands", name, other.first, others)
+	case grouped && seen.decimal[other] > 0:
+		return "", fmt.Errorf("has a %s before three digits, and line %d has a decimal %s: leave out what stands between thousands", names[own], seen.decimal[other], names[other])
 	case grouped:
-		own.grouped = cmp.Or(own.grouped, line)
-	case other.grouped > 0:
-		at := other.grouped
-		other.grouped = 0
-		return "", fmt.Errorf("has a decimal %s, and line %d has a %s before three digits: leave out what stands between thousands", name, at, others)
+		seen.grouped[own] = cmp.Or(seen.grouped[own], line)
+		return Number(r.Comma, cell), nil
+	}
+	seen.decimal[own] = cmp.Or(seen.decimal[own], line)
+	if before := seen.grouped[other]; before > 0 {
+		seen.grouped[other] = 0
+		return "", fmt.Errorf("has a decimal %s, and line %d has a %s before three digits: leave out what stands between thousands", names[own], before, names[other])
 	}
 	return Number(r.Comma, cell), nil
 }

@@ -223,32 +223,38 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// A mark that may stand between thousands is refused where another shows which one is decimal.
+// A mark that may stand between thousands is refused where another one of its column shows which
+// is decimal.
 func TestNumberBetweenThousands(t *testing.T) {
 	for _, c := range []struct {
 		cells string // one a line, from line 1
-		bad   int    // the line that is refused; 0: none
+		bad   []int  // the lines that are refused
 		says  string
 	}{
-		{"1,5 2.101 301,5", 2, "has a point before three digits, and line 1 has a decimal comma"},
-		{"2.101 3.250 301,5 2,5", 3, "has a decimal comma, and line 1 has a point before three digits"},
-		{"1.5 12,500", 2, "has a comma before three digits, and line 1 has a decimal point"},
-		{"2.101 3.250 0.125", 0, ""},
-		{"2,101 3,250 -1,5", 0, ""},
-		{"1,5 0.125 2,5 1.25", 0, ""}, // two programs may have written two columns
-		{"1,5 1.234,5 x", 0, ""},      // refused as no number
+		{"1,5 2.101 301,5", []int{2}, "has a point before three digits, and line 1 has a decimal comma"},
+		{"1,5 2.101 12,500 13,250 2.200", []int{2, 5}, "has a point before three digits, and line 1 has a decimal comma"},
+		{"2.101 3.250 301,5 2,5", []int{3}, "has a decimal comma, and line 1 has a point before three digits"},
+		{"1.5 12,500", []int{2}, "has a comma before three digits, and line 1 has a decimal point"},
+		{"2.101 3.250 0.125", nil, ""},
+		{"2,101 3,250 -1,5", nil, ""},
+		{"1.234 5,678", nil, ""},        // nobody knows which
+		{"1,5 0.125 2,5 1.25", nil, ""}, // two programs may have written the column
+		{"1,5 1.234,5 x", nil, ""},      // refused as no number
 	} {
-		r := &Reader{Comma: ';'}
+		r := &Reader{Comma: ';', Columns: []string{"a", "b"}}
 		for i, cell := range strings.Fields(c.cells) {
-			got, err := r.Number(i+1, cell)
-			if (err != nil) != (i+1 == c.bad) || err != nil && !strings.Contains(err.Error(), c.says) || err == nil && got != Number(';', cell) {
+			got, err := r.Number(i+1, 1, cell)
+			if (err != nil) != slices.Contains(c.bad, i+1) || err != nil && !strings.Contains(err.Error(), c.says) || err == nil && got != Number(';', cell) {
 				t.Errorf("%s: line %d: %q, %v", c.cells, i+1, got, err)
+			}
+			if _, err := r.Number(i+1, 0, "48.137"); err != nil {
+				t.Errorf("%s: another column: %v", c.cells, err)
 			}
 		}
 	}
-	r := &Reader{Comma: ','}
+	r := &Reader{Comma: ',', Columns: []string{"a"}}
 	for i, cell := range []string{"1.5", "12,500", "2.101"} {
-		if got, err := r.Number(i+1, cell); got != cell || err != nil {
+		if got, err := r.Number(i+1, 0, cell); got != cell || err != nil {
 			t.Errorf("%q between commas: %q, %v", cell, got, err)
 		}
 	}

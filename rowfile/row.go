@@ -56,10 +56,11 @@ func (r *Row) Cell(column string) (text string, found bool, err error) {
 // Rows must be asked in order.
 func (r *Row) Number(column string) (text string, found bool, err error) {
 	text, found, err = r.Cell(column)
-	if r.table == nil || err != nil {
+	if r.table == nil || !found {
 		return text, found, err
 	}
-	if text, err = r.table.Number(r.Line, text); err != nil {
+	at, _ := r.table.Column(column)
+	if text, err = r.table.Number(r.Line, at, text); err != nil {
 		err = fmt.Errorf("column %q %w", column, err)
 	}
 	return text, found, err
