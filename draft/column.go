@@ -185,7 +185,10 @@ func (c *Column) addText(line int, cell string, comma rune) {
 
 // addValues counts the values that a cell lists.
 func (c *Column) addValues(cell string) {
-	if c.target {
+	switch {
+	case c.values == nil:
+		return
+	case c.target:
 		c.addValue(cell)
 		return
 	}

@@ -28,9 +28,9 @@ type PersonalModel struct {
 //
 // The task must be valid, see [Task.Validate]: of another one the search may not end.
 // prior has length Task.Dimension, or is nil, which is zero; any other length panics. It and the
-// records must be finite, as [Task.Admit] makes sure of records. With a zero prior, Theta is Alone. Fits that would
-// weigh nothing are left out. With many parameters and more than two classes,
-// leave-one-out is approximate (leanFitter). Without training records Theta is the
+// records must be finite, as [Task.Admit] makes sure of records. With a zero prior, Theta is
+// Alone. Fits that would weigh nothing are left out. With many parameters and more than two
+// classes, leave-one-out is approximate (leanFitter). Without training records Theta is the
 // task's kappa times the prior and Alone is zero. The running time depends on the data,
 // so it must not run where a message waits for it; [PersonalModels] can be stopped.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {

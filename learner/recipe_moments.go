@@ -76,7 +76,7 @@ func (s *momentsSumming) vector(train []Record, _ []float64) []float64 {
 	return s.moments.Of(p, v)
 }
 
-// learn leaves people alike in all directions if the sum says nothing of others.
+// learn knows nothing of how people differ if the sum says nothing of others.
 func (s *momentsSumming) learn(known *Known, o *Opened, own []float64, slots int) error {
 	var weight float64
 	for _, m := range o.Slots {

@@ -54,9 +54,9 @@ type Ledger struct {
 }
 
 // Release debits once each cohort of the sums that can still afford m and that one answer has
-// room for, see [privacy.Mechanism.Fitting], and returns the sums of these cohorts with noise. The debits are on disk and in the anchor before the
-// noise is drawn. If the answer is exhausted, no cohort could pay; then nothing is
-// written and the round is not used.
+// room for, see [privacy.Mechanism.Fitting], and returns the sums of these cohorts with noise.
+// The debits are on disk and in the anchor before the noise is drawn. If the answer is
+// exhausted, no cohort could pay; then nothing is written and the round is not used.
 //
 // It fails, and writes nothing, if m has no answer for the sums, as
 // [privacy.Mechanism.CheckSums] says, or if they have more coordinates than the ledger's

@@ -44,11 +44,11 @@ func (r *Result) WriteFiles(dir string, made ...page.Fact) error {
 // writeFile makes name a file with what write writes. If that fails, as on a full disk, what was
 // there before stays.
 func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	f, err := os.Create(name + ".new")
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(write(f), f.Chmod(0o644), f.Close()); err == nil {
+	if err = errors.Join(write(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ type report struct {
 	Base     *float64        `json:"base"`          // mean error of a constant; null where it is not known
 	BaseLog  *float64        `json:"base_log_loss"` // the same of log losses
 	verdictReport
-	Judged    Method            `json:"judged"`   // the method that verdict, change, by_log_loss and private_reduction are of
+	Judged    Method            `json:"judged"`   // the method that verdict, change, by_log_loss and private_reduction are of; "" if no private one was measured
 	Verdicts  []methodVerdict   `json:"verdicts"` // on each private method that was measured
 	Driver    string            `json:"driver"`
 	Complete  bool              `json:"complete"`          // false: interrupted, so there is no verdict
@@ -118,7 +118,10 @@ func (r *Result) report() report {
 		out.Newcomers = &newcomersReport{Error: s.Error, Better: s.Better, Worse: s.Worse, GainP10: s.GainP10}
 	}
 	verdict := r.verdict()
-	out.verdictReport, out.Judged, out.Verdicts = verdict.report(), r.best(), []methodVerdict{}
+	out.verdictReport, out.Verdicts = verdict.report(), []methodVerdict{}
+	if len(r.Trials(r.best())) > 0 {
+		out.Judged = r.best()
+	}
 	for _, m := range r.private() {
 		out.Verdicts = append(out.Verdicts, methodVerdict{m, r.verdictOn(m).report()})
 	}

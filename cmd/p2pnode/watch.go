@@ -28,8 +28,8 @@ func watchCommand(o *options) *cobra.Command {
 		Short: "Import each file that comes into a directory, once",
 		Long: `Import each file that comes into a directory, CSV or lines of JSON, once, until
 interrupted by Ctrl-C, SIGTERM or SIGHUP; then it names the files of the
-directory that were not imported. Directories in it, and files whose names begin with a dot or end in ~,
-.tmp, .part, .partial or .crdownload, are left alone.
+directory that were not imported. Directories in it, and files whose names begin
+with a dot or end in ~, .tmp, .part, .partial or .crdownload, are left alone.
 
 A file is taken for whole when its size and time of change are the same in two
 looks, --every apart, and its last line has an end; one without waits until it has
@@ -167,9 +167,9 @@ func (w *watch) once(ctx context.Context) error {
 		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			err = at.Err
 		}
-		return w.fail(w.dir, err)
+		return w.failAs(thisDir, w.dir, err)
 	}
-	delete(w.told, w.dir)
+	delete(w.told, thisDir)
 	now := time.Now()
 	for _, name := range look(w.seen, files, now) {
 		if ctx.Err() != nil {
@@ -277,13 +277,19 @@ func endsWithLine(path string) (bool, error) {
 }
 
 // fail prints why a file could not be imported now, but only once for the same reason.
-func (w *watch) fail(name string, err error) error {
+func (w *watch) fail(name string, err error) error { return w.failAs(name, name, err) }
+
+// thisDir is the name of the directory itself among those of its files.
+const thisDir = "."
+
+// failAs is fail for what is called otherwise in the output.
+func (w *watch) failAs(name, called string, err error) error {
 	reason := message(err)
 	if w.told[name] == reason {
 		return nil
 	}
 	w.told[name] = reason
-	return w.say(watchEvent{File: name, Outcome: "waiting", Reason: reason})
+	return w.say(watchEvent{File: called, Outcome: "waiting", Reason: reason})
 }
 
 // watchEvent is an output of watch, in JSON one line each.

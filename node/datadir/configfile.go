@@ -117,6 +117,9 @@ func SetKeys(dir string, settings []Setting) (changes []KeyChange, err error) {
 		return nil, err
 	}
 	before := readConfig(text, t, nil)
+	if len(before.keys) == 0 { // nobody knows what was promised
+		return nil, before.err(filepath.Join(dir, ConfigFile))
+	}
 	wanted := before.config
 	for _, s := range settings {
 		k, _ := keyNamed(s.Key)

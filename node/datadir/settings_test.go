@@ -99,6 +99,11 @@ func TestEmptyConfiguration(t *testing.T) {
 	for _, text := range []string{"", "# epsilon = 0.1\n\n"} {
 		_, err := parseConfig(ConfigFile, []byte(text), lineTask(), []Setting{{"mdns", "false", "P2PNODE_MDNS"}})
 		says(t, err, "config.toml: sets no key")
+		dir := filepath.Join(t.TempDir(), "node")
+		require.NoError(t, Init(dir, lineTask(), DefaultConfig(lineTask())))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ConfigFile), []byte(text), 0o600))
+		_, err = SetKeys(dir, []Setting{{"mdns", "false", ""}}) // it would promise the defaults
+		says(t, err, "sets no key")
 	}
 }
 
