@@ -7,12 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	pb "github.com/libp2p/go-libp2p-kad-dht/pb"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -100,7 +105,47 @@ func (a *answer) next() ([]byte, error) {
 	case !a.at.take(a.at.named, a.Conn(), named):
 		return nil, errAnsweredMuch
 	}
-	return framed, nil
+	message := believed(framed[head:], a.Conn().RemoteMultiaddr())
+	return append(binary.AppendUvarint(nil, uint64(len(message))), message...), nil
+}
+
+// believed is a message of the hash table without the addresses that one who is at this address
+// cannot know: those of this machine from another one, and those of a local network from outside.
+// Otherwise strangers make a node call the services of its own machine and network. What a
+// peer says of its own addresses libp2p filters so too. What cannot be decoded is refused later.
+func believed(message []byte, from multiaddr.Multiaddr) []byte {
+	var keep func(multiaddr.Multiaddr) bool
+	switch {
+	case manet.IsIPLoopback(from):
+		return message
+	case manet.IsPrivateAddr(from):
+		keep = func(a multiaddr.Multiaddr) bool { return !manet.IsIPLoopback(a) }
+	case manet.IsPublicAddr(from):
+		keep = manet.IsPublicAddr
+	default: // of no network that is known
+		return message
+	}
+	var m pb.Message
+	if proto.Unmarshal(message, &m) != nil {
+		return message
+	}
+	dropped := false
+	for _, node := range slices.Concat(m.CloserPeers, m.ProviderPeers) {
+		all := len(node.Addrs)
+		node.Addrs = slices.DeleteFunc(node.Addrs, func(raw []byte) bool {
+			a, err := multiaddr.NewMultiaddrBytes(raw)
+			return err == nil && !keep(a)
+		})
+		dropped = dropped || len(node.Addrs) < all
+	}
+	if !dropped {
+		return message
+	}
+	fewer, err := proto.Marshal(&m)
+	if err != nil { // it was decoded a moment ago
+		return nil
+	}
+	return fewer
 }
 
 // drop resets the stream and forgets what has arrived on it. Kad-dht keeps a stream that

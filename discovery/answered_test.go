@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -104,5 +105,55 @@ func TestOwnAnswersAreShortEnough(t *testing.T) {
 	}
 	if n := named(data); n > maxNamed || len(data) > maxAnswer {
 		t.Errorf("an answer of %d bytes names %d nodes and addresses", len(data), n)
+	}
+}
+
+// From outside nobody names services of this machine or of its network.
+func TestAnswersNameNoNearerAddresses(t *testing.T) {
+	addrs := []string{
+		"/ip4/127.0.0.1/tcp/6379", "/ip6/::1/tcp/6379", "/ip4/192.168.1.1/tcp/80", "/ip4/169.254.169.254/tcp/80", "/ip4/100.64.0.7/tcp/80",
+		"/ip6/fe80::1/tcp/80", "/ip6/fd00::1/tcp/80", "/dns4/localhost/tcp/80", "/dns4/printer.local/tcp/80",
+		"/ip4/1.2.3.4/tcp/4001", "/ip4/1.2.3.4/udp/4001/quic-v1", "/ip6/2606:4700::1111/tcp/4001", "/dns4/node.example.com/tcp/4001",
+	}
+	const loopback, near = 2, 9 // so many come first
+	for from, want := range map[string][]string{
+		"/ip4/127.0.0.1/tcp/4001":   addrs,
+		"/ip4/192.168.1.9/tcp/4001": addrs[loopback:],
+		"/ip4/5.6.7.8/tcp/4001":     addrs[near:],
+		"/ip6/2a00::1/tcp/4001":     addrs[near:],
+	} {
+		m := &pb.Message{Type: pb.Message_GET_PROVIDERS, Key: []byte("key")}
+		for _, list := range []*[]*pb.Message_Peer{&m.CloserPeers, &m.ProviderPeers} {
+			p := &pb.Message_Peer{Id: []byte("node")}
+			for _, a := range addrs {
+				p.Addrs = append(p.Addrs, multiaddr.StringCast(a).Bytes())
+			}
+			*list = append(*list, p)
+		}
+		sent, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got pb.Message
+		if err := proto.Unmarshal(believed(sent, multiaddr.StringCast(from)), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range [][]*pb.Message_Peer{got.CloserPeers, got.ProviderPeers} {
+			var kept []string
+			for _, raw := range list[0].Addrs {
+				a, err := multiaddr.NewMultiaddrBytes(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept = append(kept, a.String())
+			}
+			if !slices.Equal(kept, want) || string(got.Key) != "key" {
+				t.Errorf("from %s: %q, want %q", from, kept, want)
+			}
+		}
+	}
+	broken := []byte("no message")
+	if got := believed(broken, multiaddr.StringCast("/ip4/5.6.7.8/tcp/4001")); !bytes.Equal(got, broken) {
+		t.Errorf("what cannot be decoded became %q", got)
 	}
 }
