@@ -37,6 +37,22 @@ func Bound(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	return out
 }
 
+// knowable tells which addresses one who is at this address can know; nil: all, as for nil. Those of this
+// machine are not known on another one, and those of a local network not outside. Otherwise
+// strangers would make a node call the services of its own machine and network. Libp2p's
+// identify filters so what a peer says of its own addresses.
+func knowable(from multiaddr.Multiaddr) func(multiaddr.Multiaddr) bool {
+	switch {
+	case from == nil || manet.IsIPLoopback(from):
+		return nil
+	case manet.IsPrivateAddr(from):
+		return func(a multiaddr.Multiaddr) bool { return !manet.IsIPLoopback(a) }
+	case manet.IsPublicAddr(from):
+		return manet.IsPublicAddr
+	}
+	return nil // it is of no network that is known
+}
+
 // NewPeerstore returns libp2p's peerstore in memory for a host. It takes few addresses of a
 // peer at once, see [Bound]. A peer may say thousands when it connects: libp2p keeps 500 of
 // them, looks through all for each, tells them to others that ask its hash table, and

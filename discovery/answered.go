@@ -15,7 +15,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/multiformats/go-multiaddr"
-	manet "github.com/multiformats/go-multiaddr/net"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
@@ -110,23 +109,11 @@ func (a *answer) next() ([]byte, error) {
 }
 
 // believed is a message of the hash table without the addresses that one who is at this address
-// cannot know: those of this machine from another one, and those of a local network from outside.
-// Otherwise strangers make a node call the services of its own machine and network. What a
-// peer says of its own addresses libp2p filters so too. What cannot be decoded is refused later.
+// cannot know; see knowable. What cannot be decoded is refused later.
 func believed(message []byte, from multiaddr.Multiaddr) []byte {
-	var keep func(multiaddr.Multiaddr) bool
-	switch {
-	case manet.IsIPLoopback(from):
-		return message
-	case manet.IsPrivateAddr(from):
-		keep = func(a multiaddr.Multiaddr) bool { return !manet.IsIPLoopback(a) }
-	case manet.IsPublicAddr(from):
-		keep = manet.IsPublicAddr
-	default: // of no network that is known
-		return message
-	}
+	known := knowable(from)
 	var m pb.Message
-	if proto.Unmarshal(message, &m) != nil {
+	if known == nil || proto.Unmarshal(message, &m) != nil {
 		return message
 	}
 	dropped := false
@@ -134,7 +121,7 @@ func believed(message []byte, from multiaddr.Multiaddr) []byte {
 		all := len(node.Addrs)
 		node.Addrs = slices.DeleteFunc(node.Addrs, func(raw []byte) bool {
 			a, err := multiaddr.NewMultiaddrBytes(raw)
-			return err == nil && !keep(a)
+			return err == nil && !known(a)
 		})
 		dropped = dropped || len(node.Addrs) < all
 	}

@@ -5,12 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"math/rand/v2"
-	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/internal/crowd"
 )
@@ -57,11 +57,14 @@ func (s *providers) AddProvider(_ context.Context, key []byte, p peer.AddrInfo) 
 	if !bytes.Equal(key, s.key) {
 		return nil
 	}
+	if known := knowable(remoteOf(s.host, p.ID)); known != nil {
+		p.Addrs = multiaddr.FilterAddrs(p.Addrs, known)
+	}
 	p.Addrs = Bound(p.Addrs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a, ok := s.known[p.ID]; !ok || time.Now().After(a.until) {
-		for _, out := range s.places.Enter(p.ID, addrOf(s.host, p.ID), nil) {
+		for _, out := range s.places.Enter(p.ID, crowd.Of(remoteOf(s.host, p.ID)), nil) {
 			delete(s.known, out)
 		}
 	}
@@ -112,11 +115,11 @@ func told(all []peer.AddrInfo) (n int) {
 // Close implements [records.ProviderStore].
 func (s *providers) Close() error { return nil }
 
-// addrOf returns the address from which a peer is connected. It is not valid if the
-// peer is not connected, or is this node.
-func addrOf(h host.Host, p peer.ID) netip.Addr {
+// remoteOf returns the address from which a peer is connected. It is nil if the peer is not
+// connected, or is this node.
+func remoteOf(h host.Host, p peer.ID) multiaddr.Multiaddr {
 	for _, c := range h.Network().ConnsToPeer(p) {
-		return crowd.Of(c.RemoteMultiaddr())
+		return c.RemoteMultiaddr()
 	}
-	return netip.Addr{}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,8 +13,30 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-msgio"
+	"github.com/multiformats/go-multiaddr"
 	"google.golang.org/protobuf/proto"
 )
+
+// A host to which everybody is connected from one address, its network, and a connection.
+type (
+	visited struct {
+		host.Host
+		from string
+	}
+	visits struct {
+		network.Network
+		from string
+	}
+	visit struct {
+		network.Conn
+		from string
+	}
+)
+
+func (v visited) ID() peer.ID                        { return "self" }
+func (v visited) Network() network.Network           { return visits{from: v.from} }
+func (v visits) ConnsToPeer(peer.ID) []network.Conn  { return []network.Conn{visit{from: v.from}} }
+func (v visit) RemoteMultiaddr() multiaddr.Multiaddr { return multiaddr.StringCast(v.from) }
 
 // asker speaks to one hash table by hand.
 type asker struct {
@@ -98,6 +121,21 @@ func TestOnlyTheNetworksKeyIsKept(t *testing.T) {
 	defer store.mu.Unlock()
 	if len(store.known) > 2 {
 		t.Errorf("%d announcements are kept, want those of the asker and the server", len(store.known))
+	}
+}
+
+// A peer from outside announces no address inside, and one on this machine any.
+func TestAnnouncementsFromOutside(t *testing.T) {
+	said := []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/127.0.0.1/tcp/6379"), multiaddr.StringCast("/ip4/10.0.0.1/tcp/80"), multiaddr.StringCast("/ip4/1.2.3.4/tcp/4001")}
+	for from, want := range map[string]int{"/ip4/5.6.7.8/tcp/1": 2, "/ip4/10.0.0.9/tcp/1": 1, "/ip4/127.0.0.1/tcp/1": 0} {
+		s := newProviders(visited{from: from}, "key")
+		if err := s.AddProvider(t.Context(), s.key, peer.AddrInfo{ID: "peer", Addrs: said}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.GetProviders(t.Context(), s.key)
+		if err != nil || len(got) != 1 || !slices.EqualFunc(got[0].Addrs, said[want:], multiaddr.Multiaddr.Equal) {
+			t.Errorf("from %s: %v, %v", from, got, err)
+		}
 	}
 }
 
