@@ -3,6 +3,7 @@ package gossip
 import (
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -266,11 +267,11 @@ func TestAskingWithoutEndIsBounded(t *testing.T) {
 
 func TestVisitorsAreForgotten(t *testing.T) {
 	now := time.Now()
-	v := visitors{quota: testEdges, peers: make(map[peer.ID]*visits)}
-	v.enter("waiting", now)
+	v, at := newVisitors(testEdges), netip.Addr{}
+	v.enter("waiting", at, now)
 	for i := range 2 * maxVisitors {
 		id := peer.ID(fmt.Sprint(i))
-		if entered, _ := v.enter(id, now); !entered {
+		if entered, _ := v.enter(id, at, now); !entered {
 			t.Fatalf("peer %d has no place", i)
 		}
 		v.leave(id)
@@ -279,13 +280,13 @@ func TestVisitorsAreForgotten(t *testing.T) {
 		t.Errorf("%d peers are remembered, %d streams", len(v.peers), v.streams)
 	}
 	for range testEdges.peerRequests {
-		v.enter("eager", now)
+		v.enter("eager", at, now)
 		v.leave("eager")
 	}
-	if entered, blame := v.enter("eager", now.Add(requestWindow/2)); entered || !blame {
+	if entered, blame := v.enter("eager", at, now.Add(requestWindow/2)); entered || !blame {
 		t.Error("the window is not kept")
 	}
-	if entered, _ := v.enter("eager", now.Add(requestWindow)); !entered {
+	if entered, _ := v.enter("eager", at, now.Add(requestWindow)); !entered {
 		t.Error("the window does not end")
 	}
 }

@@ -101,7 +101,7 @@ func (g *Gossip) writeChunk(s network.Stream, to peer.ID, chunk []byte) error {
 		return err
 	}
 	n, err := s.Write(chunk)
-	g.blobs.sent(to, n)
+	g.blobs.sent(to, s, n)
 	return err
 }
 

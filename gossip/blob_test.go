@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -370,20 +371,31 @@ func TestBlobFloodLeavesOthersTheirPlaces(t *testing.T) {
 
 func TestBytesOfVisitorsAreBounded(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	v := visitors{quota: quota{streams: 9, peerStreams: 9, peerRequests: 99, bytes: 100, peerBytes: 60}, peers: make(map[peer.ID]*visits)}
-	enter := func(p peer.ID, sent int64) bool {
-		if entered, _ := v.enter(p, now); !entered {
+	v := newVisitors(quota{streams: 9, peerStreams: 9, peerRequests: 99, bytes: 100, peerBytes: 60})
+	enter := func(p peer.ID, at string, sent int) bool {
+		from := netip.MustParseAddr(at)
+		if entered, _ := v.enter(p, from, now); !entered {
 			return false
 		}
-		v.sent(p, sent)
+		v.sent(p, from, sent, now)
 		v.leave(p)
 		return true
 	}
-	if !enter("a", 59) || !enter("a", 1) || enter("a", 1) || !enter("b", 39) || !enter("b", 1) || enter("c", 1) {
-		t.Errorf("a peer may have 60 bytes and all 100; counted %+v", v.all)
+	const crowded, other, third = "1.2.3.4", "5.6.7.8", "9.9.9.9"
+	if !enter("a", crowded, 59) || !enter("a", crowded, 1) || enter("a", crowded, 1) || !enter("b", crowded, 40) {
+		t.Errorf("a peer may have 60 bytes; counted %+v", v.all)
+	}
+	if !enter("b", crowded, 1) || enter("c", crowded, 1) || enter("d", crowded, 1) {
+		t.Errorf("identities of one address may have all 100; counted %+v", v.all)
+	}
+	if !enter("e", other, 40) || !enter("e", other, 11) || enter("e", other, 1) || enter("f", other, 1) {
+		t.Errorf("another address has its equal part beyond them; counted %+v", v.all)
+	}
+	if !enter("g", third, 48) || enter("h", "8.8.8.8", 1) {
+		t.Errorf("all may have twice as much; counted %+v", v.all)
 	}
 	now = now.Add(requestWindow)
-	if !enter("a", 1) || !enter("c", 1) || v.all.bytes != 2 {
+	if !enter("a", crowded, 1) || !enter("c", crowded, 1) || v.all.bytes != 2 {
 		t.Errorf("in the next window: %+v", v.all)
 	}
 }

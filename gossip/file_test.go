@@ -149,7 +149,7 @@ func (v *visit) Reset() error {
 // address do not push each other out.
 func TestSlowReadersLeaveNewcomersAPlace(t *testing.T) {
 	q := fileQuota()
-	e := &server{ctx: t.Context(), visitors: visitors{quota: q, peers: make(map[peer.ID]*visits)}, places: crowd.NewPlaces[network.Stream](q.streams)}
+	e := &server{ctx: t.Context(), visitors: newVisitors(q), places: crowd.NewPlaces[network.Stream](q.streams)}
 	var crowded []*visit
 	for i := range q.streams {
 		v := newVisit(fmt.Sprintf("198.51.100.%d", i/2+1))

@@ -34,7 +34,7 @@ type server struct {
 // start takes requests. The fields above ctx are set.
 func (e *server) start(ctx context.Context, q quota) {
 	e.ctx, e.cancel = context.WithCancel(ctx)
-	e.visitors = visitors{quota: q, peers: make(map[peer.ID]*visits)}
+	e.visitors = newVisitors(q)
 	e.places = crowd.NewPlaces[network.Stream](q.streams)
 	e.gossip.host.SetStreamHandler(e.protocol, e.handle)
 }
@@ -57,10 +57,10 @@ func (e *server) enter(from peer.ID, s network.Stream) (entered, blame bool) {
 	if e.ctx.Err() != nil {
 		return false, false
 	}
-	if entered, blame = e.visitors.enter(from, time.Now()); !entered {
+	at := cameFrom(s)
+	if entered, blame = e.visitors.enter(from, at, time.Now()); !entered {
 		return false, blame
 	}
-	at := cameFrom(s)
 	for _, out := range e.places.Enter(s, at, nil) {
 		if out != s && crowd.OneCustomer(cameFrom(out), at) {
 			e.places.Leave(s)
@@ -87,11 +87,11 @@ func (e *server) leave(from peer.ID, s network.Stream) {
 	e.serving.Done()
 }
 
-// sent counts bytes that went to a visitor.
-func (e *server) sent(to peer.ID, n int) {
+// sent counts bytes that went to a visitor over a stream.
+func (e *server) sent(to peer.ID, s network.Stream, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.visitors.sent(to, int64(n))
+	e.visitors.sent(to, cameFrom(s), n, time.Now())
 }
 
 func (e *server) handle(s network.Stream) {

@@ -132,6 +132,6 @@ func (g *Gossip) answerEdge(ctx context.Context, s network.Stream, from peer.ID)
 		reply.Latest = nil
 	}
 	n, err := writeEdge(s, encodeReply(reply))
-	g.edges.sent(from, n)
+	g.edges.sent(from, s, n)
 	return err
 }

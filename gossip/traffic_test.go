@@ -202,11 +202,11 @@ func TestDirectedMessagesHaveAPace(t *testing.T) {
 // missed much, is turned away without blame.
 func TestHurryIsNotBlamed(t *testing.T) {
 	for name, q := range map[string]quota{"blobs": blobQuota(), "calls": callQuota(), "files": fileQuota()} {
-		v := visitors{quota: q, peers: make(map[peer.ID]*visits)}
+		v := newVisitors(q)
 		for range q.peerStreams {
-			v.enter("member", time.Now())
+			v.enter("member", netip.Addr{}, time.Now())
 		}
-		if entered, blame := v.enter("member", time.Now()); entered || blame {
+		if entered, blame := v.enter("member", netip.Addr{}, time.Now()); entered || blame {
 			t.Errorf("%s: entered %v, blamed %v", name, entered, blame)
 		}
 	}

@@ -1,9 +1,12 @@
 package gossip
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/crowd"
 )
 
 const (
@@ -16,8 +19,8 @@ type quota struct {
 	streams      int   // places for requests that are answered at the same time
 	peerStreams  int   // those of one peer: one that asks and says nothing holds its place until the timeout
 	peerRequests int   // of one peer in requestWindow
-	bytes        int64 // sent to all in requestWindow before no request is taken any more; 0: no bound
-	peerBytes    int64 // the same for one peer
+	bytes        int64 // sent to all in requestWindow before they have to share, and half of what may be sent; 0: no bound
+	peerBytes    int64 // sent to one peer in requestWindow before no request of it is taken any more
 	// modest means that honest peers ask for far less, so that a peer that asks for
 	// more is to blame. It is false where honest peers may be in a hurry: a member of a
 	// committee that has missed much.
@@ -42,7 +45,12 @@ type visitors struct {
 	quota   quota
 	streams int // of all
 	all     usage
+	bytes   *crowd.Work // sent, by address
 	peers   map[peer.ID]*visits
+}
+
+func newVisitors(q quota) visitors {
+	return visitors{quota: q, bytes: crowd.NewWork(int(q.bytes), requestWindow), peers: make(map[peer.ID]*visits)}
 }
 
 // visits are the requests of one peer.
@@ -65,17 +73,17 @@ func (u *usage) look(now time.Time) {
 	}
 }
 
-// enter takes a place for one more request of the peer. It reports whether there was
-// one and, if not, whether the peer is to blame. There are as many again for requests that
+// enter takes a place for one more request of the peer at an address. It reports whether there
+// was one and, if not, whether the peer is to blame. There are as many again for requests that
 // have lost their places to others and have not ended yet.
-func (v *visitors) enter(from peer.ID, now time.Time) (entered, blame bool) {
+func (v *visitors) enter(from peer.ID, at netip.Addr, now time.Time) (entered, blame bool) {
 	p, q := v.of(from), v.quota
 	p.look(now)
 	v.all.look(now)
 	switch {
 	case p.streams >= q.peerStreams, p.count >= q.peerRequests:
 		return false, q.modest
-	case v.streams >= 2*q.streams, q.bytes > 0 && (v.all.bytes >= q.bytes || p.bytes >= q.peerBytes):
+	case v.streams >= 2*q.streams, q.bytes > 0 && (v.all.bytes >= 2*q.bytes || p.bytes >= q.peerBytes || !v.bytes.Take(at, string(from), 0, now)):
 		return false, false
 	}
 	v.streams++
@@ -90,10 +98,11 @@ func (v *visitors) leave(from peer.ID) {
 	v.peers[from].streams--
 }
 
-// sent counts bytes that went to a visitor.
-func (v *visitors) sent(to peer.ID, n int64) {
-	v.all.bytes += n
-	v.peers[to].bytes += n
+// sent counts bytes that went to a visitor at an address.
+func (v *visitors) sent(to peer.ID, at netip.Addr, n int, now time.Time) {
+	v.all.bytes += int64(n)
+	v.peers[to].bytes += int64(n)
+	v.bytes.Charge(at, string(to), n, now)
 }
 
 func (v *visitors) of(from peer.ID) *visits {
