@@ -46,7 +46,7 @@ func ListenNetwork(address string, c *tls.Certificate) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: offer the owner's interface at %s: %w", address, err)
 	}
-	listener = newCrowd(listener, mostConnections, spareConnections)
+	listener = newHall(listener, mostConnections, spareConnections)
 	if c != nil {
 		listener = tls.NewListener(listener, overTLSWith(*c))
 	}

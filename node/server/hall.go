@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// crowd is a listener with a number of places. When all are taken, a new connection gets
+// hall is a listener with a number of places. When all are taken, a new connection gets
 // the place of the oldest stranger: a connection on which nobody has shown a token that is
 // still valid keeps its place only until somebody else needs it. Tokens keep all places but
 // spare ones, so there is always a stranger then. A token that needs one more takes it from
 // the token that keeps most, whose oldest connection becomes a stranger: so no number of
 // connections of others keeps anybody away.
-type crowd struct {
+type hall struct {
 	net.Listener
 	places, spare int
 
@@ -25,14 +25,14 @@ type crowd struct {
 	kept      map[string]*list.List // the same of each token, by its ID
 }
 
-func newCrowd(l net.Listener, places, spare int) *crowd {
-	return &crowd{Listener: l, places: places, spare: spare, strangers: list.New(), kept: make(map[string]*list.List)}
+func newHall(l net.Listener, places, spare int) *hall {
+	return &hall{Listener: l, places: places, spare: spare, strangers: list.New(), kept: make(map[string]*list.List)}
 }
 
-// connection is one connection of a crowd.
+// connection is one connection of a hall.
 type connection struct {
 	net.Conn
-	of   *crowd
+	of   *hall
 	gone bool
 	in   *list.List // the strangers, or those of a token
 	at   *list.Element
@@ -43,25 +43,25 @@ type connection struct {
 }
 
 // Accept implements [net.Listener].
-func (c *crowd) Accept() (net.Conn, error) {
-	conn, err := c.Listener.Accept()
+func (h *hall) Accept() (net.Conn, error) {
+	conn, err := h.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return c.admit(conn), nil
+	return h.admit(conn), nil
 }
 
 // admit finds a place for a connection.
-func (c *crowd) admit(conn net.Conn) *connection {
-	g := &connection{Conn: conn, of: c}
-	c.mu.Lock()
+func (h *hall) admit(conn net.Conn) *connection {
+	g := &connection{Conn: conn, of: h}
+	h.mu.Lock()
 	var oldest *list.Element
-	if c.all >= c.places {
-		oldest = c.strangers.Front()
+	if h.all >= h.places {
+		oldest = h.strangers.Front()
 	}
-	c.all++
-	g.enter(c.strangers)
-	c.mu.Unlock()
+	h.all++
+	g.enter(h.strangers)
+	h.mu.Unlock()
 	if oldest != nil {
 		_ = oldest.Value.(*connection).Close() // its client sees that it is closed
 	}
@@ -135,17 +135,17 @@ func (g *connection) keep(token string, life context.Context) {
 
 // share makes the oldest connection of the token that keeps most places a stranger if
 // tokens keep too many. The caller holds mu.
-func (c *crowd) share() {
+func (h *hall) share() {
 	all, most := 0, list.New()
-	for _, l := range c.kept {
+	for _, l := range h.kept {
 		if all += l.Len(); l.Len() > most.Len() {
 			most = l
 		}
 	}
-	if all > c.places-c.spare {
+	if all > h.places-h.spare {
 		g := most.Front().Value.(*connection)
 		g.leave()
-		g.enter(c.strangers)
+		g.enter(h.strangers)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 		}
 	})}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(newCrowd(listener, places, 1)) }()
+	go func() { served <- s.Serve(newHall(listener, places, 1)) }()
 	defer func() {
 		require.NoError(t, s.Shutdown(context.Background()))
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
@@ -98,8 +98,8 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 }
 
-// admitted makes a connection and returns the crowd's end of it.
-func admitted(t *testing.T, c *crowd) *connection {
+// admitted makes a connection and returns the hall's end of it.
+func admitted(t *testing.T, c *hall) *connection {
 	t.Helper()
 	call(t, c.Listener)
 	conn, err := c.Accept()
@@ -124,7 +124,7 @@ func TestRevokedMakesRoom(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	c := newCrowd(listener, 2, 0)
+	c := newHall(listener, 2, 0)
 	life, revoke := context.WithCancel(context.Background())
 	defer revoke()
 	one, two := admitted(t, c), admitted(t, c)
@@ -150,7 +150,7 @@ func TestTokensMakeRoom(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 	require.NoError(t, listener.(*net.TCPListener).SetDeadline(time.Now().Add(10*time.Second))) // for the test that fails
-	c := newCrowd(listener, 16, 4)
+	c := newHall(listener, 16, 4)
 	var greedy []*connection
 	for range 16 {
 		g := admitted(t, c)
