@@ -4,23 +4,31 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 
+	"p2pnode/internal/crowd"
 	"p2pnode/node/api"
 	"p2pnode/node/tokens"
 )
 
-// The rates of requests: of each token, of requests that need no token, and of requests
-// with a wrong token. The first number is how many per second, the second how many at
-// once.
+// The rates of requests: of each token, and of requests with a wrong token. The first
+// number is how many per second, the second how many at once.
 const (
 	tokenRate, tokenBurst = 200, 400
-	openRate, openBurst   = 100, 200
 	wrongRate, wrongBurst = 2, 20
+)
+
+// openRequests is how many requests that need no token are answered in an openWindow.
+// Those who ask share them by the networks that they come from.
+const (
+	openRequests = 200
+	openWindow   = time.Second
 )
 
 // Bearer guards a listener that other programs, people and web pages can reach: each
@@ -29,16 +37,17 @@ type Bearer struct {
 	tokens *tokens.Store
 	hosts  []string
 
-	open, wrong *rate.Limiter
-	mu          sync.Mutex
-	rates       map[string]*rate.Limiter // by the token's ID
+	wrong *rate.Limiter
+	mu    sync.Mutex
+	open  *crowd.Work
+	rates map[string]*rate.Limiter // by the token's ID
 }
 
 // NewBearer returns a guard. Requests may name these hosts, with their ports, and the
 // address at which the request arrives.
 func NewBearer(t *tokens.Store, hosts []string) *Bearer {
 	return &Bearer{tokens: t, hosts: hosts, rates: make(map[string]*rate.Limiter),
-		open: rate.NewLimiter(openRate, openBurst), wrong: rate.NewLimiter(wrongRate, wrongBurst)}
+		open: crowd.NewWork(openRequests, openWindow), wrong: rate.NewLimiter(wrongRate, wrongBurst)}
 }
 
 // Admit implements [Guard].
@@ -79,8 +88,11 @@ func scheme(r *http.Request) string {
 
 // Allow implements [Guard].
 func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
-	if scope == api.Open {
-		return anybody(), limited(b.open)
+	switch scope {
+	case api.Probe:
+		return anybody(), nil
+	case api.Open:
+		return anybody(), b.share(r)
 	}
 	t, err := b.identify(r)
 	if err != nil {
@@ -122,6 +134,23 @@ func (b *Bearer) identify(r *http.Request) (t api.Token, err error) {
 	return t, refuse(http.StatusUnauthorized, "the request shows no valid token", `send the header "Authorization: Bearer TOKEN", with a token of p2pnode token new`)
 }
 
+// share refuses a request that needs no token if others need what is left of them.
+func (b *Bearer) share(r *http.Request) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open.Take(source(r.RemoteAddr), "", 1, time.Now()) {
+		return nil
+	}
+	return errTooMany
+}
+
+// source returns the address of a client, which stands with its port. It is not valid if
+// there is none.
+func source(client string) netip.Addr {
+	at, _ := netip.ParseAddrPort(client) // the zero value if it is none
+	return at.Addr().Unmap()
+}
+
 // rate returns the limiter of a token.
 func (b *Bearer) rate(id string) *rate.Limiter {
 	b.mu.Lock()
@@ -141,5 +170,7 @@ func limited(l *rate.Limiter) error {
 	if l.Allow() {
 		return nil
 	}
-	return refuse(http.StatusTooManyRequests, "too many requests", "wait a second")
+	return errTooMany
 }
+
+var errTooMany = refuse(http.StatusTooManyRequests, "too many requests", "wait a second")

@@ -11,9 +11,9 @@ import (
 )
 
 func routeHealth(r *routes, c Config) {
-	handle(r, operation{"GET /healthz", api.Open, "isAlive", "That the daemon answers"},
+	handle(r, operation{"GET /healthz", api.Probe, "isAlive", "That the daemon answers"},
 		func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
-	handle(r, operation{"GET /readyz", api.Open, "isReady", "That the node takes part in its network"},
+	handle(r, operation{"GET /readyz", api.Probe, "isReady", "That the node takes part in its network"},
 		func(context.Context, *struct{}) (*struct{}, error) {
 			if err := c.Ready(); err != nil {
 				p := api.Explain(err)

@@ -155,7 +155,7 @@ func (r *routes) document(o operation) huma.Operation {
 	method, path, _ := strings.Cut(o.route, " ")
 	out := huma.Operation{Method: method, Path: path, OperationID: o.name, Summary: o.summary,
 		MaxBodyBytes: -1, BodyReadTimeout: -1, Responses: map[string]*huma.Response{"default": r.failure()}}
-	if o.scope == api.Open {
+	if o.scope == api.Open || o.scope == api.Probe {
 		out.MaxBodyBytes = maxOpen
 	} else {
 		out.Security = []map[string][]string{{"token": {string(o.scope)}}}

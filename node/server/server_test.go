@@ -195,6 +195,39 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// Whoever takes all that needs no token leaves an equal part to others who come from
+// elsewhere, and everybody learns how the daemon is, who takes all included.
+func TestOpenRequestsAreShared(t *testing.T) {
+	o := offer(t, false)
+	handler := o.server.Handler(server.NewBearer(o.tokens, []string{"node.example:8467"}))
+	ask := func(from, method, path string) int {
+		r := httptest.NewRequest(method, "http://node.example:8467"+path, strings.NewReader("{}"))
+		r.RemoteAddr = from + ":4000"
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	const greedy, modest = "203.0.113.9", "198.51.100.7"
+	for asked := 0; ask(greedy, "GET", "/app.js") != http.StatusTooManyRequests; asked++ {
+		if asked > 100_000 {
+			t.Fatal("nothing limits what one address asks")
+		}
+	}
+	for range 20 {
+		if got := ask(modest, "GET", "/app.js"); got != http.StatusOK {
+			t.Errorf("a page for another address: %d", got)
+		}
+		if got := ask(modest, "POST", "/v1/session"); got != http.StatusUnprocessableEntity {
+			t.Errorf("a session for another address: %d", got)
+		}
+	}
+	for range 1000 {
+		if alive, ready := ask(greedy, "GET", "/healthz"), ask(greedy, "GET", "/readyz"); alive >= 300 || ready != http.StatusServiceUnavailable {
+			t.Fatalf("a probe is answered %d and %d", alive, ready)
+		}
+	}
+}
+
 // A revoked token is refused at once, and wrong ones are limited while right ones go on.
 func TestWrongTokensAreLimited(t *testing.T) {
 	o := offer(t, false)
