@@ -98,14 +98,22 @@ func (p *Places[K]) Enter(k K, from netip.Addr, spare func(K) bool) (leave []K) 
 		p.counts[n]++
 	}
 	for len(p.holders) > p.most {
-		out, found := p.crowding(spare)
+		out, found := p.Evict(spare)
 		if !found {
 			break
 		}
-		p.Leave(out)
 		leave = append(leave, out)
 	}
 	return leave
+}
+
+// Evict takes a place from one of those who are not spared, as Enter does, also if there
+// are enough. It finds nobody if all are spared.
+func (p *Places[K]) Evict(spare func(K) bool) (out K, found bool) {
+	if out, found = p.crowding(spare); found {
+		p.Leave(out)
+	}
+	return out, found
 }
 
 // Leave gives the place of k back, if it has one.

@@ -78,6 +78,21 @@ func TestAmongEqualsAnyMakesWay(t *testing.T) {
 	}
 }
 
+// Who gives places of another kind too, as to those who show tokens, may need one before
+// all of these are taken.
+func TestACrowdMakesWayBeforeAllPlacesAreTaken(t *testing.T) {
+	p := crowd.NewPlaces[int](9)
+	for i, from := range []string{"10.0.0.9", "10.7.0.1", "10.0.0.9"} {
+		p.Enter(i, addr(from), nil)
+	}
+	if out, found := p.Evict(func(int) bool { return true }); found || p.Len() != 3 {
+		t.Errorf("%d makes way though all are spared", out)
+	}
+	if out, found := p.Evict(func(k int) bool { return k == 2 }); out != 0 || !found || p.Has(0) || p.Len() != 2 {
+		t.Errorf("%d makes way (%v), want the other of the crowd", out, found)
+	}
+}
+
 // While as many as there are places are on their way out nobody enters, wherever from.
 func TestRoomsHoldThoseWhoHaveNotLeft(t *testing.T) {
 	r := crowd.NewRooms[int](2)

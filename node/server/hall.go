@@ -7,26 +7,30 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"p2pnode/internal/crowd"
 )
 
 // hall is a listener with a number of places. When all are taken, a new connection gets
-// the place of the oldest stranger: a connection on which nobody has shown a token that is
-// still valid keeps its place only until somebody else needs it. Tokens keep all places but
-// spare ones, so there is always a stranger then. A token that needs one more takes it from
-// the token that keeps most, whose oldest connection becomes a stranger: so no number of
-// connections of others keeps anybody away.
+// the place of a stranger: a connection on which nobody has shown a token that is still
+// valid keeps its place only until somebody else needs it. Strangers from the most crowded
+// network make room first, so that whoever opens many connections takes places from
+// itself. Tokens keep all places but spare ones, so there is always a stranger then. A
+// token that needs one more takes it from the token that keeps most, whose oldest
+// connection becomes a stranger: so no number of connections of others keeps anybody away.
 type hall struct {
 	net.Listener
 	places, spare int
 
 	mu        sync.Mutex
 	all       int
-	strangers *list.List            // of *connection, the oldest first
-	kept      map[string]*list.List // the same of each token, by its ID
+	strangers *crowd.Places[*connection]
+	kept      map[string]*list.List // the connections of each token, by its ID; the oldest first
 }
 
 func newHall(l net.Listener, places, spare int) *hall {
-	return &hall{Listener: l, places: places, spare: spare, strangers: list.New(), kept: make(map[string]*list.List)}
+	strangers := crowd.NewPlaces[*connection](places + 1) // with the one that comes when all are taken
+	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string]*list.List)}
 }
 
 // connection is one connection of a hall.
@@ -34,7 +38,7 @@ type connection struct {
 	net.Conn
 	of   *hall
 	gone bool
-	in   *list.List // the strangers, or those of a token
+	in   *list.List // those of its token; nil: it is a stranger
 	at   *list.Element
 
 	token  string          // the ID of the token that was shown last
@@ -55,15 +59,15 @@ func (h *hall) Accept() (net.Conn, error) {
 func (h *hall) admit(conn net.Conn) *connection {
 	g := &connection{Conn: conn, of: h}
 	h.mu.Lock()
-	var oldest *list.Element
-	if h.all >= h.places {
-		oldest = h.strangers.Front()
-	}
 	h.all++
-	g.enter(h.strangers)
+	g.mingle()
+	var out *connection
+	if h.all > h.places {
+		out, _ = h.strangers.Evict(func(other *connection) bool { return other == g })
+	}
 	h.mu.Unlock()
-	if oldest != nil {
-		_ = oldest.Value.(*connection).Close() // its client sees that it is closed
+	if out != nil {
+		_ = out.Close() // its client sees that it is closed
 	}
 	return g
 }
@@ -83,13 +87,22 @@ func (g *connection) Close() error {
 	return g.Conn.Close()
 }
 
-// enter puts the connection into a list, as the newest. The caller holds of.mu.
+// enter puts the connection among those of a token, as the newest. The caller holds of.mu.
 func (g *connection) enter(l *list.List) { g.in, g.at = l, l.PushBack(g) }
 
-// leave takes the connection out of its list. The caller holds of.mu.
+// mingle puts the connection among the strangers. The caller holds of.mu.
+func (g *connection) mingle() {
+	g.in = nil
+	g.of.strangers.Enter(g, source(g.RemoteAddr().String()), nil)
+}
+
+// leave takes the connection from where it is. The caller holds of.mu.
 func (g *connection) leave() {
-	g.in.Remove(g.at)
-	if g.in != g.of.strangers && g.in.Len() == 0 {
+	if g.in == nil {
+		g.of.strangers.Leave(g)
+		return
+	}
+	if g.in.Remove(g.at); g.in.Len() == 0 {
 		delete(g.of.kept, g.token)
 	}
 }
@@ -145,17 +158,17 @@ func (h *hall) share() {
 	if all > h.places-h.spare {
 		g := most.Front().Value.(*connection)
 		g.leave()
-		g.enter(h.strangers)
+		g.mingle()
 	}
 }
 
-// estrange puts the connection back among the strangers, as the newest, unless a token
-// that is still valid was shown meanwhile.
+// estrange puts the connection back among the strangers, unless a token that is still
+// valid was shown meanwhile.
 func (g *connection) estrange() {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
-	if !g.gone && g.in != g.of.strangers && g.life.Err() != nil {
+	if !g.gone && g.in != nil && g.life.Err() != nil {
 		g.leave()
-		g.enter(g.of.strangers)
+		g.mingle()
 	}
 }
