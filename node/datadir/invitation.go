@@ -114,6 +114,9 @@ func (n *New) Current(now time.Time) error {
 // TakeTask reads the text of a ticket's task. The ticket either carries the text or names
 // it by its hash.
 func (n *New) TakeTask(t *ticket.Ticket, text []byte) error {
+	if len(text) > ticket.MaxTask {
+		return api.WrongRequest(fmt.Errorf("node: the task of the ticket has %d bytes, and none may have more than %d; ask who invites for a ticket of another task", len(text), ticket.MaxTask))
+	}
 	if sha256.Sum256(text) != t.TaskHash {
 		return api.WrongRequest(errors.New("node: this is not the task that the ticket names; get the task file from the node that invites"))
 	}

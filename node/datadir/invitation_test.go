@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"os"
@@ -136,6 +137,9 @@ func TestTakeTaskRefuses(t *testing.T) {
 	strange.Network = strings.Repeat("ab", 16)
 	newer := *good
 	newer.Task, newer.TaskHash = text, sha256.Sum256(text)
+	long := *good
+	padded := append(bytes.Repeat([]byte("\n"), ticket.MaxTask), good.Task...)
+	long.Task, long.TaskHash = nil, sha256.Sum256(padded)
 	for says, c := range map[string]struct {
 		ticket *ticket.Ticket
 		text   []byte
@@ -144,6 +148,7 @@ func TestTakeTaskRefuses(t *testing.T) {
 		"install the version of the node that":                 {&newer, text},
 		"another version of p2pnode, which is older":           {&older, good.Task},
 		"written by another version of p2pnode: its network i": {&strange, good.Task},
+		"none may have more than 1048576; ask who invites":     {&long, padded},
 	} {
 		var n New
 		if err := n.TakeTask(c.ticket, c.text); !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), says) || n.Task != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/ticket"
 )
 
 // BuiltinTask returns the built-in task of that name: "movies", "linear" or "clusters".
@@ -44,10 +46,11 @@ func LoadTask(nameOrFile string) (*learner.Task, error) {
 	return t, nil
 }
 
-// TaskText returns the text of a task file, or that of a built-in task.
+// TaskText returns the text of a task file, or that of a built-in task. Of a file that is
+// too long it returns only so much that [ParseTask] and [CheckTask] refuse it.
 func TaskText(nameOrFile string) ([]byte, error) {
 	if strings.HasSuffix(nameOrFile, ".toml") {
-		text, err := os.ReadFile(nameOrFile)
+		text, err := readMost(nameOrFile, ticket.MaxTask+1)
 		if err != nil {
 			return nil, fmt.Errorf("node: read the task file: %w", err)
 		}
@@ -61,6 +64,16 @@ func TaskText(nameOrFile string) ([]byte, error) {
 		return nil, err
 	}
 	return FormatTask(t)
+}
+
+// readMost reads the first bytes of a file, at most so many.
+func readMost(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // ParseTask reads a task from TOML and completes it: a key that is left out gets its

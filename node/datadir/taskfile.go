@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/learner"
+	"p2pnode/node/ticket"
 )
 
 // CheckTask reads a task file as [ParseTask] does, and returns all that is wrong in it.
@@ -44,7 +45,7 @@ func (f *tomlFile) peers(key string, list []string) {
 func readTask(text []byte) (*learner.Task, *tomlFile) {
 	f := &tomlFile{form: taskForm()}
 	var said learner.Task
-	if !f.read(text, &said) {
+	if !f.short(text) || !f.read(text, &said) {
 		return nil, f
 	}
 	whole := said.Complete(f.keys, learner.Expected{})
@@ -57,7 +58,23 @@ func readTask(text []byte) (*learner.Task, *tomlFile) {
 		sortByLine(f.wrong)
 		return nil, f
 	}
+	text, err := FormatTask(whole) // what the directory of a node holds, and newcomers get
+	if err != nil {
+		f.note(Finding{Text: err.Error()})
+	}
+	if err != nil || !f.short(text) {
+		return nil, f
+	}
 	return whole, f
+}
+
+// short reports whether the text of a task may be so long, and notes it if not.
+func (f *tomlFile) short(text []byte) bool {
+	if len(text) <= ticket.MaxTask {
+		return true
+	}
+	f.note(Finding{Text: fmt.Sprintf("the text has, with all its keys, more than %d bytes, and nobody could join: name fewer columns, or fewer or shorter values", ticket.MaxTask)})
+	return false
 }
 
 // taskForm describes a task file.

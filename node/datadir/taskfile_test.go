@@ -1,10 +1,16 @@
 package datadir
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/ticket"
 )
 
 // Each finding names the line of its key, in every form that TOML has for it.
@@ -165,5 +171,40 @@ func TestHostileTasksAreCheckedSoon(t *testing.T) {
 	// What comes again in each table of a list is one key.
 	if _, wrong, _ := CheckTask([]byte(many("[[features]]\nname = 'a%d'\n")), 0, 0); len(wrong) == 0 || strings.Contains(wrong[0].Text, "different keys") {
 		t.Errorf("many features: %v", wrong)
+	}
+}
+
+// A task that no ticket could lead to is refused before it is read, by whoever would make a
+// network of it, also if it is too long only with the keys that its author left out.
+func TestLongTasksAreRefused(t *testing.T) {
+	t.Parallel()
+	whole, err := FormatTask(lineTask())
+	require.NoError(t, err)
+	longest := append(bytes.Repeat([]byte("#"), ticket.MaxTask-len(whole)-1), "\n"+string(whole)...)
+	if task, err := ParseTask(longest); task == nil {
+		t.Errorf("a task of %d bytes: %v", len(longest), err)
+	}
+	file := filepath.Join(t.TempDir(), "long.toml")
+	require.NoError(t, os.WriteFile(file, append(bytes.Repeat([]byte("[\n"), ticket.MaxTask), longest...), 0o600))
+	text, err := TaskText(file)
+	require.NoError(t, err)
+	if len(text) != ticket.MaxTask+1 {
+		t.Errorf("%d bytes of a file that is too long are read", len(text))
+	}
+	var values strings.Builder
+	for i := range 65_000 {
+		fmt.Fprintf(&values, "'%013d',", i)
+	}
+	grows := "name = 'codes'\ntarget = {name = 'y', min = 0.0, max = 1.0}\nfeatures = [{name = 'a', kind = 'set', values = [" + values.String() + "]}]\n"
+	if len(grows) > ticket.MaxTask {
+		t.Fatal("the text is too long as it is")
+	}
+	_, loaded := LoadTask(file)
+	_, parsed := ParseTask([]byte(grows))
+	_, found, _ := CheckTask([]byte(grows), 0, 0)
+	for _, said := range []string{fmt.Sprint(loaded), fmt.Sprint(parsed), fmt.Sprint(found)} {
+		if !strings.Contains(said, "more than 1048576 bytes, and nobody could join") {
+			t.Errorf("of a task that is too long is said: %s", said)
+		}
 	}
 }

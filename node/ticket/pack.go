@@ -103,17 +103,17 @@ func pack(text []byte) []byte {
 	return out.Bytes()
 }
 
-// unpack returns the text of a task. The text has at most [maxTask] bytes.
+// unpack returns the text of a task. The text has at most [MaxTask] bytes.
 func unpack(packed []byte) ([]byte, error) {
 	if len(packed) > maxCarried {
 		return nil, fmt.Errorf("a task of %d bytes", len(packed))
 	}
 	from := bytes.NewReader(packed)
-	text, err := io.ReadAll(io.LimitReader(flate.NewReaderDict(from, []byte(words)), maxTask+1))
+	text, err := io.ReadAll(io.LimitReader(flate.NewReaderDict(from, []byte(words)), MaxTask+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(text) == 0 || len(text) > maxTask:
+	case len(text) == 0 || len(text) > MaxTask:
 		return nil, fmt.Errorf("a task of %d bytes or more", len(text))
 	case from.Len() > 0:
 		return nil, errors.New("something follows the task")

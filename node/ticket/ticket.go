@@ -28,8 +28,9 @@ const (
 	// MaxText bounds the length of a ticket in characters: what the largest QR code
 	// holds.
 	MaxText = 4296
-	// maxTask bounds the length of a task's text in bytes.
-	maxTask = 1 << 20
+	// MaxTask bounds the length of a task's text in bytes, whether a ticket carries or names
+	// it.
+	MaxTask = 1 << 20
 	// maxCarried bounds the length of a compressed task in a ticket, in bytes. With a
 	// longer one the QR code would be too large for terminals and phones.
 	maxCarried = 900
@@ -95,8 +96,8 @@ func (t *Ticket) check() error {
 		return wrong("it names no network")
 	case len(t.Peers) == 0 || len(t.Peers) > maxPeers:
 		return wrong("it has %d nodes to start from, not 1 to %d", len(t.Peers), maxPeers)
-	case t.Task != nil && len(t.Task) == 0 || len(t.Task) > maxTask:
-		return wrong("its task has %d bytes, not 1 to %d", len(t.Task), maxTask)
+	case t.Task != nil && len(t.Task) == 0 || len(t.Task) > MaxTask:
+		return wrong("its task has %d bytes, not 1 to %d", len(t.Task), MaxTask)
 	case t.Task == nil && t.TaskHash == [HashSize]byte{}:
 		return wrong("it has neither a task nor its hash")
 	case t.Key != nil && (len(t.Key) != keySize || t.KeyPrint == ""):

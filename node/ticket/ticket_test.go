@@ -257,7 +257,7 @@ func FuzzTask(f *testing.F) {
 	_, _ = rand.NewChaCha8([32]byte{}).Read(chance)
 	f.Add(chance)
 	f.Fuzz(func(t *testing.T, task []byte) {
-		if len(task) == 0 || len(task) > maxTask {
+		if len(task) == 0 || len(task) > MaxTask {
 			return
 		}
 		want := plain(t)
