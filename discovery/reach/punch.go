@@ -99,7 +99,7 @@ func (r *Reach) callable() []multiaddr.Multiaddr {
 		out = append(out, seen.Addrs(1)...) // one observer will do
 	}
 	out = append(out, r.config.Announce...)
-	return slices.DeleteFunc(multiaddr.Unique(out), func(a multiaddr.Multiaddr) bool { return isRelayed(a) || !manet.IsPublicAddr(a) })
+	return slices.DeleteFunc(multiaddr.Unique(out), func(a multiaddr.Multiaddr) bool { return IsRelayed(a) || !manet.IsPublicAddr(a) })
 }
 
 // leaveRelay closes the relayed connections to a peer that has stayed connected directly.

@@ -142,7 +142,7 @@ func (r *Reach) announce(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	}
 	found = slices.DeleteFunc(slices.Clone(found), func(a multiaddr.Multiaddr) bool {
 		_, through := relayOf(a)
-		return isRelayed(a) && !through // the listener for relayed connections itself
+		return IsRelayed(a) && !through // the listener for relayed connections itself
 	})
 	return append(append(found, r.unproven(found)...), r.config.Announce...)
 }
@@ -260,10 +260,10 @@ func (r *Reach) disconnected(n network.Network, c network.Conn) {
 }
 
 // relayed reports whether a connection goes through a relay.
-func relayed(c network.Conn) bool { return isRelayed(c.RemoteMultiaddr()) }
+func relayed(c network.Conn) bool { return IsRelayed(c.RemoteMultiaddr()) }
 
-// isRelayed reports whether an address goes through a relay.
-func isRelayed(a multiaddr.Multiaddr) bool {
+// IsRelayed reports whether an address goes through a relay.
+func IsRelayed(a multiaddr.Multiaddr) bool {
 	_, err := a.ValueForProtocol(multiaddr.P_CIRCUIT)
 	return err == nil
 }

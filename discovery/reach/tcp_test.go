@@ -46,7 +46,7 @@ func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
 // listening is the address of its own that a host listens on.
 func listening(h host.Host) multiaddr.Multiaddr {
 	for _, a := range h.Network().ListenAddresses() {
-		if !isRelayed(a) {
+		if !IsRelayed(a) {
 			return a
 		}
 	}

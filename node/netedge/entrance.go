@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
@@ -39,6 +40,7 @@ type Entrance struct {
 	waiting   map[netip.AddrPort]*arrival
 	hall      *crowd.Places[netip.AddrPort] // places of connections that wait for the end of their handshakes
 	knocks    *crowd.Work
+	relayed   *crowd.Work // connections through relays
 	strangers *crowd.Places[network.Conn]
 	streams   *crowd.Work
 	again     *crowd.Work // introductions after the first
@@ -87,7 +89,8 @@ const (
 	// knocksMore is how many connections may arrive in each knockWindow, in addition to as
 	// many as the host keeps. Each costs a millisecond of handshakes, even if the peer is
 	// refused once it has said who it is, and three until it is known and has gone again.
-	// Connections from this machine are not counted.
+	// Connections from this machine are not counted. As many may arrive through relays at which
+	// the host has a place, shared by peers, since nobody here knows their addresses.
 	knocksMore  = 64
 	knockWindow = 30 * time.Second
 	// dialBacks is how many requests to be dialled back (AutoNAT) strangers may make in each
@@ -109,6 +112,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
+		relayed:         crowd.NewWork(p.connections+knocksMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
 		backs:           crowd.NewWork(dialBacks, dialBackWindow),
@@ -145,6 +149,9 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	if !e.ConnectionGater.InterceptAccept(c) {
 		return false
 	}
+	if reach.IsRelayed(c.RemoteMultiaddr()) {
+		return e.acceptRelayed(c)
+	}
 	conn, closes := c.(io.Closer)
 	from, ok := addrPort(c.RemoteMultiaddr())
 	if !closes || !ok {
@@ -179,6 +186,28 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	return true
 }
 
+// acceptRelayed decides on a connection that has come through a relay. The relay has proved
+// who is behind it, and everybody behind it has its address: so a peer is refused for what it
+// did itself, and nothing is held against the address. A peer that relays although this host
+// has not asked it to answers for its connections, as they may all be its own.
+func (e *Entrance) acceptRelayed(c network.ConnMultiaddrs) bool {
+	conn, ok := c.(manet.Conn)
+	if !ok {
+		return true
+	}
+	ends, ok := conn.RemoteAddr().(*client.NetAddr)
+	if !ok {
+		return true
+	}
+	if who, err := peer.Decode(ends.Remote); err != nil || e.refuses(who) {
+		return false
+	}
+	if relay, err := peer.Decode(ends.Relay); err == nil && e.protects(relay) {
+		return e.takes(e.relayed, netip.Addr{}, ends.Remote)
+	}
+	return e.takes(e.knocks, crowd.Of(c.RemoteMultiaddr()), ends.Relay)
+}
+
 // turnAway closes a connection that waits for the end of its handshakes. The caller holds
 // e.mu.
 func (e *Entrance) turnAway(from netip.AddrPort) {
@@ -203,6 +232,9 @@ func (e *Entrance) InterceptSecured(d network.Direction, p peer.ID, c network.Co
 	}
 	if d != network.DirInbound || !e.refuses(p) {
 		return true
+	}
+	if reach.IsRelayed(c.RemoteMultiaddr()) {
+		return false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -246,19 +278,26 @@ func (e *Entrance) wanted(p peer.ID) bool {
 	return h != nil && discovery.Wanted(*h, p)
 }
 
+// protects reports whether a connection to a peer is kept for any reason, as one to a relay
+// at which the host has a place.
+func (e *Entrance) protects(p peer.ID) bool {
+	h := e.host.Load()
+	return h != nil && (*h).ConnManager().IsProtected(p, "")
+}
+
 // opens reports whether a peer may open one more stream.
 func (e *Entrance) opens(p peer.ID) bool {
 	h := e.host.Load()
 	if h == nil || e.wanted(p) {
 		return true
 	}
-	return e.takes(e.streams, crowd.From((*h).Network(), p), p)
+	return e.takes(e.streams, crowd.From((*h).Network(), p), string(p))
 }
 
 // hears reports whether there is time for a peer that introduces itself once more.
 func (e *Entrance) hears(p peer.ID) bool {
 	h := e.host.Load()
-	return h == nil || e.takes(e.again, crowd.From((*h).Network(), p), p)
+	return h == nil || e.takes(e.again, crowd.From((*h).Network(), p), string(p))
 }
 
 // dialsBack reports whether a peer is answered that asks to be dialled back. Few are, so that
@@ -268,14 +307,14 @@ func (e *Entrance) dialsBack(p peer.ID) bool {
 	if h == nil || e.wanted(p) {
 		return true
 	}
-	return e.takes(e.backs, crowd.Widest(crowd.From((*h).Network(), p)).Addr(), p)
+	return e.takes(e.backs, crowd.Widest(crowd.From((*h).Network(), p)).Addr(), string(p))
 }
 
-// takes reports whether there is time for one more thing that a peer at an address wants.
-func (e *Entrance) takes(w *crowd.Work, from netip.Addr, p peer.ID) bool {
+// takes reports whether there is time for one more thing that somebody at an address wants.
+func (e *Entrance) takes(w *crowd.Work, from netip.Addr, name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return w.Take(from, string(p), 1, time.Now())
+	return w.Take(from, name, 1, time.Now())
 }
 
 // blame counts a stream that was refused.
@@ -285,9 +324,10 @@ func (e *Entrance) blame(p peer.ID) {
 	}
 }
 
-// addrPort returns the address and port from which a connection over TCP comes.
+// addrPort returns the address and port from which a connection over TCP comes, unless they
+// are a relay's.
 func addrPort(a multiaddr.Multiaddr) (netip.AddrPort, bool) {
-	if len(a) < 2 || a[1].Protocol().Code != multiaddr.P_TCP {
+	if len(a) < 2 || reach.IsRelayed(a) || a[1].Protocol().Code != multiaddr.P_TCP {
 		return netip.AddrPort{}, false
 	}
 	n, err := manet.ToNetAddr(a[:2])

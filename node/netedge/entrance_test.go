@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
@@ -100,3 +103,86 @@ type placed struct {
 
 func (p placed) LocalAddr() net.Addr  { return p.from }
 func (p placed) RemoteAddr() net.Addr { return p.from }
+
+// crossing is a connection that has come through a relay.
+type crossing struct {
+	manet.Conn
+	relay, from peer.ID
+}
+
+const relayAt = "/ip4/64.50.0.1/tcp/4001"
+
+func (c crossing) RemoteMultiaddr() multiaddr.Multiaddr {
+	return multiaddr.StringCast(relayAt + "/p2p/" + c.relay.String() + "/p2p-circuit")
+}
+
+func (c crossing) RemoteAddr() net.Addr {
+	return &client.NetAddr{Relay: c.relay.String(), Remote: c.from.String()}
+}
+
+// placeholder is a host that has a place at a relay.
+type placeholder struct {
+	host.Host
+	relay peer.ID
+}
+
+func (h placeholder) ConnManager() connmgr.ConnManager { return keeps{relay: h.relay} }
+
+// keeps protects the connection to a relay.
+type keeps struct {
+	connmgr.NullConnMgr
+	relay peer.ID
+}
+
+func (k keeps) IsProtected(p peer.ID, tag string) bool { return p == k.relay && tag == "" }
+
+// A peer that is refused closes no relay's address: neither others behind the relay nor the
+// relay itself pay for it.
+func TestWhoIsRefusedThroughARelayIsRefusedAlone(t *testing.T) {
+	e := newEntrance(Power{connections: 1}, openDoor{})
+	relay, offender := randomPeer(t), randomPeer(t)
+	offence := crossing{relay: relay, from: offender}
+	direct := knocking{multiaddr.StringCast(relayAt)}
+	if !e.InterceptAccept(direct) || !e.InterceptAccept(offence) {
+		t.Fatal("a newcomer is turned away")
+	}
+	e.Judged(strict{offender})
+	if e.InterceptSecured(network.DirInbound, offender, offence) {
+		t.Error("a refused peer is let in")
+	}
+	if e.InterceptAccept(offence) {
+		t.Error("a refused peer takes a handshake")
+	}
+	if !e.InterceptAccept(crossing{relay: relay, from: randomPeer(t)}) {
+		t.Error("a newcomer behind the relay is turned away")
+	}
+	if at, _ := addrPort(direct.at); e.waiting[at] == nil {
+		t.Error("the relay's own connection is taken for one through it")
+	}
+	if !e.greets(knocking{multiaddr.StringCast("/ip4/64.50.0.1/tcp/4002")}) {
+		t.Error("the relay is turned away")
+	}
+}
+
+// A peer that comes again and again through a relay leaves others behind it their part. One
+// that relays without being asked has no more than what its address has.
+func TestHandshakesThroughARelayAreShared(t *testing.T) {
+	relay, other := randomPeer(t), randomPeer(t)
+	e := newEntrance(Power{connections: 1}, openDoor{})
+	var h host.Host = placeholder{relay: relay}
+	e.host.Store(&h)
+	for _, c := range []struct {
+		relay peer.ID
+		want  bool
+	}{{relay, true}, {other, false}} {
+		flood := crossing{relay: c.relay, from: randomPeer(t)}
+		for n := 0; e.InterceptAccept(flood); n++ {
+			if n > 2*(1+knocksMore) {
+				t.Fatal("one peer is let in without end")
+			}
+		}
+		if got := e.InterceptAccept(crossing{relay: c.relay, from: randomPeer(t)}); got != c.want {
+			t.Errorf("beside a peer that comes without end, another one is let in: %v, want %v", got, c.want)
+		}
+	}
+}
