@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/pb"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/internal/crowd"
 )
 
 const (
@@ -28,17 +31,22 @@ const (
 	getKnown = 5 * time.Second
 )
 
-// places are the limits of a relay. Neighbours stay connected for hours, and an
-// office has one address, so libp2p's own limits (128 KiB, two minutes, 8 places an
-// address) would not do. Connections have no limit of their own here, because
-// libp2p's protocols avoid those that do; the quota bounds them.
-var places = relay.Resources{
+// mostPlaces is how many nodes a relay keeps reachable.
+const mostPlaces = 1024
+
+// limits are libp2p's limits of a relay. Neighbours stay connected for hours, and an
+// office has one address, so its own ones (128 KiB, two minutes, 8 places an address)
+// would not do. Connections have no limit of their own here, because libp2p's protocols
+// avoid those that do; the quota bounds them. Places have half of these limits, and are
+// shared by networks (places.go): libp2p would give all to who comes first, and still
+// counts for a moment those that have lost theirs.
+var limits = relay.Resources{
 	ReservationTTL:        time.Hour,
-	MaxReservations:       1024,
+	MaxReservations:       2 * mostPlaces,
 	MaxCircuits:           64, // of one peer
 	BufferSize:            4096,
-	MaxReservationsPerIP:  256,
-	MaxReservationsPerASN: 1024,
+	MaxReservationsPerIP:  2 * mostPlaces,
+	MaxReservationsPerASN: 2 * mostPlaces,
 }
 
 // ServiceConfig says whom a relay serves.
@@ -59,12 +67,14 @@ type Service struct {
 	host   host.Host
 	config ServiceConfig
 
-	mu    sync.Mutex
-	since map[peer.ID]int64 // bytes at the beginning of the window
-	over  map[peer.ID]bool  // has used up its quota
-	begin time.Time         // of the window
+	mu       sync.Mutex
+	since    map[peer.ID]int64 // bytes at the beginning of the window
+	over     map[peer.ID]bool  // has used up its quota
+	begin    time.Time         // of the window
+	places   *crowd.Places[peer.ID]
+	reserved map[peer.ID]*reservation // of those that have a place
 
-	places, circuits, bytes atomic.Int64
+	reservations, circuits, bytes atomic.Int64
 }
 
 // ServiceStats counts what a relay does.
@@ -83,14 +93,18 @@ func NewService(h host.Host, c ServiceConfig) (*Service, error) {
 	return &Service{
 		host: h, config: c,
 		since: make(map[peer.ID]int64), over: make(map[peer.ID]bool),
+		places: crowd.NewPlaces[peer.ID](mostPlaces), reserved: make(map[peer.ID]*reservation),
 	}, nil
 }
 
 // Run relays until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	s.newWindow(time.Now())
+	gone := &network.NotifyBundle{DisconnectedF: func(_ network.Network, c network.Conn) { s.stays(c.RemotePeer()) }}
+	s.host.Network().Notify(gone)
+	defer s.host.Network().StopNotify(gone)
 	service, err := relay.New(s.host,
-		relay.WithResources(places), relay.WithACL(s), relay.WithMetricsTracer(s),
+		relay.WithResources(limits), relay.WithACL(s), relay.WithMetricsTracer(s),
 		relay.WithReservationAddressFilter(func(a multiaddr.Multiaddr) bool { return !manet.IsIPLoopback(a) }))
 	if err != nil {
 		return fmt.Errorf("reach: start the relay: %w", err)
@@ -103,6 +117,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return service.Close()
 		case now := <-tick.C:
 			s.meter(now)
+			s.expire(now)
 		}
 	}
 }
@@ -111,7 +126,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) Stats() ServiceStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ServiceStats{Places: s.places.Load(), Circuits: s.circuits.Load(), Bytes: s.bytes.Load(), OverUsed: len(s.over)}
+	return ServiceStats{Places: s.reservations.Load(), Circuits: s.circuits.Load(), Bytes: s.bytes.Load(), OverUsed: len(s.over)}
 }
 
 // meter disconnects peers that have used more than their quota.
@@ -151,8 +166,8 @@ func (s *Service) newWindow(now time.Time) {
 }
 
 // AllowReserve implements [relay.ACLFilter].
-func (s *Service) AllowReserve(p peer.ID, _ multiaddr.Multiaddr) bool {
-	return s.within(p) && s.speaks(p)
+func (s *Service) AllowReserve(p peer.ID, at multiaddr.Multiaddr) bool {
+	return s.within(p) && s.speaks(p) && s.reserve(p, at)
 }
 
 // AllowConnect implements [relay.ACLFilter].
@@ -210,12 +225,12 @@ func (s *Service) ConnectionRequestHandled(pb.Status) {}
 // ReservationAllowed counts a place, unless it was held before.
 func (s *Service) ReservationAllowed(again bool) {
 	if !again {
-		s.places.Add(1)
+		s.reservations.Add(1)
 	}
 }
 
 // ReservationClosed counts places given up.
-func (s *Service) ReservationClosed(n int) { s.places.Add(-int64(n)) }
+func (s *Service) ReservationClosed(n int) { s.reservations.Add(-int64(n)) }
 
 // ReservationRequestHandled is of no interest here.
 func (s *Service) ReservationRequestHandled(pb.Status) {}
