@@ -11,7 +11,12 @@ import (
 )
 
 // reservation is a peer's place at a relay, by which it can be called.
-type reservation struct{ ends time.Time }
+type reservation struct {
+	ends     time.Time
+	circuits *crowd.Places[*circuit] // connections to the peer
+	from     map[peer.ID]int         // how many of them each other peer has
+	asked    *crowd.Work             // requests for them
+}
 
 // reserve gives a place to a peer, or lets it keep the one that it has. If there are too few,
 // one of the most crowded network loses its place, and with it the connection, because libp2p
@@ -24,7 +29,10 @@ func (s *Service) reserve(p peer.ID, at multiaddr.Multiaddr) bool {
 		s.mu.Unlock()
 		return true
 	}
-	s.reserved[p] = &reservation{ends: ends}
+	s.reserved[p] = &reservation{
+		ends: ends, circuits: crowd.NewPlaces[*circuit](CircuitsEach), from: make(map[peer.ID]int),
+		asked: crowd.NewWork(askedEach, askedWindow),
+	}
 	lost := s.places.Enter(p, crowd.Of(at), func(p peer.ID) bool { return s.host.ConnManager().IsProtected(p, "") })
 	for _, out := range lost {
 		delete(s.reserved, out)

@@ -37,13 +37,13 @@ const mostPlaces = 1024
 // limits are libp2p's limits of a relay. Neighbours stay connected for hours, and an
 // office has one address, so its own ones (128 KiB, two minutes, 8 places an address)
 // would not do. Connections have no limit of their own here, because libp2p's protocols
-// avoid those that do; the quota bounds them. Places have half of these limits, and are
-// shared by networks (places.go): libp2p would give all to who comes first, and still
-// counts for a moment those that have lost theirs.
+// avoid those that do; the quota bounds them. Places and connections are shared by networks
+// (places.go, circuits.go), because libp2p gives all to who comes first. Its limits are above
+// what is shared, because it still counts for a moment those that have lost theirs.
 var limits = relay.Resources{
 	ReservationTTL:        time.Hour,
 	MaxReservations:       2 * mostPlaces,
-	MaxCircuits:           64, // of one peer
+	MaxCircuits:           4 * CircuitsEach, // of one peer, at both ends
 	BufferSize:            4096,
 	MaxReservationsPerIP:  2 * mostPlaces,
 	MaxReservationsPerASN: 2 * mostPlaces,
@@ -73,6 +73,7 @@ type Service struct {
 	begin    time.Time         // of the window
 	places   *crowd.Places[peer.ID]
 	reserved map[peer.ID]*reservation // of those that have a place
+	carried  *crowd.Places[*circuit]
 
 	reservations, circuits, bytes atomic.Int64
 }
@@ -94,6 +95,7 @@ func NewService(h host.Host, c ServiceConfig) (*Service, error) {
 		host: h, config: c,
 		since: make(map[peer.ID]int64), over: make(map[peer.ID]bool),
 		places: crowd.NewPlaces[peer.ID](mostPlaces), reserved: make(map[peer.ID]*reservation),
+		carried: crowd.NewPlaces[*circuit](MostCircuits),
 	}, nil
 }
 
@@ -103,7 +105,7 @@ func (s *Service) Run(ctx context.Context) error {
 	gone := &network.NotifyBundle{DisconnectedF: func(_ network.Network, c network.Conn) { s.stays(c.RemotePeer()) }}
 	s.host.Network().Notify(gone)
 	defer s.host.Network().StopNotify(gone)
-	service, err := relay.New(s.host,
+	service, err := relay.New(&relayHost{s.host, s},
 		relay.WithResources(limits), relay.WithACL(s), relay.WithMetricsTracer(s),
 		relay.WithReservationAddressFilter(func(a multiaddr.Multiaddr) bool { return !manet.IsIPLoopback(a) }))
 	if err != nil {

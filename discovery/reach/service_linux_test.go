@@ -10,6 +10,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/pb"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/util"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/multiformats/go-multiaddr"
 
@@ -74,4 +77,68 @@ func TestPlacesOfARelayAreShared(t *testing.T) {
 	if n := holders(); n != 0 {
 		t.Errorf("%d have places after their time", n)
 	}
+}
+
+// crosses asks a relay for a connection to a peer, and then says nothing.
+func crosses(t *testing.T, from, at, to host.Host) bool {
+	t.Helper()
+	s, err := from.NewStream(t.Context(), at.ID(), proto.ProtoIDv2Hop)
+	require.NoError(t, err)
+	m := pb.HopMessage{Type: pb.HopMessage_CONNECT.Enum(), Peer: util.PeerInfoToPeerV2(peer.AddrInfo{ID: to.ID()})}
+	require.NoError(t, util.NewDelimitedWriter(s).WriteMsg(&m))
+	answers := util.NewDelimitedReader(s, maxRequest)
+	defer answers.Close()
+	m.Reset()
+	require.NoError(t, answers.ReadMsg(&m))
+	return m.GetStatus() == pb.Status_OK
+}
+
+// Neither one peer nor a crowd of one network keeps others from a node behind a relay, and
+// whatever ends gives its place back.
+func TestConnectionsThroughARelayAreShared(t *testing.T) {
+	at, service := newRelay(t, DefaultQuota)
+	b := newNode(t)
+	reserve(t, b, at)
+	one := newCaller(t, "127.2.0.1")
+	require.NoError(t, one.Connect(t.Context(), info(at)))
+	has := 0
+	for range CircuitsEach {
+		if crosses(t, one, at, b) {
+			has++
+		}
+	}
+	if has != circuitsFromOne {
+		t.Errorf("one peer has %d connections to another one", has)
+	}
+	calls := func(address string) host.Host {
+		h := newCaller(t, address)
+		require.NoError(t, h.Connect(t.Context(), through(t, at, b)))
+		return h
+	}
+	calls("127.3.0.1")
+
+	service.mu.Lock()
+	full := crowd.NewPlaces[*circuit](4)
+	service.reserved[b.ID()].circuits = full
+	service.mu.Unlock()
+	honest := []host.Host{calls("127.4.0.1"), calls("127.5.0.1")}
+	for i := range 8 {
+		h := newCaller(t, fmt.Sprintf("127.2.1.%d", i+1))
+		require.NoError(t, h.Connect(t.Context(), info(at)))
+		_ = crosses(t, h, at, b)
+	}
+	for _, h := range append(honest, calls("127.6.0.1")) {
+		if err := send(t.Context(), h, b.ID(), []byte("here")); err != nil {
+			t.Errorf("beside a crowd, an honest node is not connected: %v", err)
+		}
+	}
+	require.NoError(t, b.Close())
+	require.Nothing(t, func() string {
+		service.mu.Lock()
+		defer service.mu.Unlock()
+		if n, each := service.carried.Len(), full.Len(); n+each > 0 || len(service.reserved) > 0 || service.circuits.Load() > 0 {
+			return fmt.Sprintf("%d connections, %d of the node, %d counted, after its end", n, each, service.circuits.Load())
+		}
+		return ""
+	})
 }

@@ -89,9 +89,11 @@ const (
 	// knocksMore is how many connections may arrive in each knockWindow, in addition to as
 	// many as the host keeps. Each costs a millisecond of handshakes, even if the peer is
 	// refused once it has said who it is, and three until it is known and has gone again.
-	// Connections from this machine are not counted. As many may arrive through relays at which
-	// the host has a place, shared by peers, since nobody here knows their addresses.
+	// Connections from this machine are not counted. Through relays at which the host has a
+	// place relayedMore may arrive, shared by peers, since nobody here knows their addresses:
+	// as many as two relays let one network make.
 	knocksMore  = 64
+	relayedMore = 192
 	knockWindow = 30 * time.Second
 	// dialBacks is how many requests to be dialled back (AutoNAT) strangers may make in each
 	// dialBackWindow before their networks must share. Libp2p answers 60 in a minute, whoever
@@ -112,7 +114,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
-		relayed:         crowd.NewWork(p.connections+knocksMore, knockWindow),
+		relayed:         crowd.NewWork(p.connections+relayedMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
 		backs:           crowd.NewWork(dialBacks, dialBackWindow),

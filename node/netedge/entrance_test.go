@@ -177,7 +177,7 @@ func TestHandshakesThroughARelayAreShared(t *testing.T) {
 	}{{relay, true}, {other, false}} {
 		flood := crossing{relay: c.relay, from: randomPeer(t)}
 		for n := 0; e.InterceptAccept(flood); n++ {
-			if n > 2*(1+knocksMore) {
+			if n > 2*(1+relayedMore) {
 				t.Fatal("one peer is let in without end")
 			}
 		}

@@ -3,7 +3,10 @@ package netedge
 import (
 	"github.com/libp2p/go-libp2p"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
+
+	"p2pnode/discovery/reach"
 )
 
 const (
@@ -40,6 +43,13 @@ func (p Power) limits() rcmgr.ConcreteLimitConfig {
 	widen(&known.BaseLimit, 2*p.connections)
 	l.AddProtocolLimit(identify.ID, known.BaseLimit, known.BaseLimitIncrease)
 	l.AddProtocolLimit(identify.IDPush, known.BaseLimit, known.BaseLimitIncrease)
+	// A relayed connection has a stream at each end, and as many are on their way out.
+	known = l.ServiceLimits[relay.ServiceName]
+	widen(&known.BaseLimit, 4*reach.MostCircuits)
+	l.AddServiceLimit(relay.ServiceName, known.BaseLimit, known.BaseLimitIncrease)
+	known = l.ServicePeerLimits[relay.ServiceName]
+	widen(&known.BaseLimit, 4*reach.CircuitsEach)
+	l.AddServicePeerLimit(relay.ServiceName, known.BaseLimit, known.BaseLimitIncrease)
 	return l.AutoScale()
 }
 
