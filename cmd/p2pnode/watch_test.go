@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,6 +217,9 @@ func TestWatchOfALogThatIsRotated(t *testing.T) {
 // unless nohup says that it goes on.
 func TestFeedersEndAtSIGHUP(t *testing.T) {
 	t.Parallel()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // else, under nohup, what the test starts ignores the signal as the test does
+	defer signal.Stop(heard)
 	dir, inbox := emptyNode(t), t.TempDir()
 	w := startWatch(t, dir, inbox)
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGHUP))
