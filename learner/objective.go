@@ -111,10 +111,24 @@ func checkJoint(t *Task, records [][]Record, weights [][]float64) error {
 			}
 		}
 		for k := range records[i] {
-			if err := t.admitForm(&records[i][k]); err != nil {
+			if err := t.measurable(&records[i][k]); err != nil {
 				return fmt.Errorf("learner: record %d of agent %d does not fit the task: %w", k, i, err)
 			}
 		}
+	}
+	return nil
+}
+
+// measurable returns an error if the loss of a record is not defined. A target may be out of the
+// task's range.
+func (t *Task) measurable(r *Record) error {
+	switch {
+	case len(r.X) != t.Width():
+		return fmt.Errorf("it has %d coordinates, and the task makes %d", len(r.X), t.Width())
+	case !finite(r.X) || !finite([]float64{r.Y}):
+		return errors.New("a coordinate or its label is not a finite number")
+	case t.Classifies():
+		return t.admitLabel(r.Y)
 	}
 	return nil
 }
