@@ -63,6 +63,7 @@ type fileBlob struct {
 	size int64
 }
 
+// Size implements [Blob].
 func (f fileBlob) Size() int64 { return f.size }
 
 const (

@@ -25,13 +25,21 @@ func (t *Task) Admit(r *Record) error {
 // admitForm is Admit without the check of the norm. A plain sum of gradients needs no
 // more: privacy.Sum clips each gradient, however long the record is.
 func (t *Task) admitForm(r *Record) error {
-	switch {
-	case len(r.X) != t.Width():
-		return fmt.Errorf("it has %d coordinates, and the task makes %d", len(r.X), t.Width())
-	case !finite(r.X):
-		return errors.New("a coordinate is not a finite number")
+	if err := t.admitShape(r.X); err != nil {
+		return err
 	}
 	return t.admitLabel(r.Y)
+}
+
+// admitShape returns an error unless x has as many coordinates as an encoded record, all finite.
+func (t *Task) admitShape(x []float64) error {
+	switch {
+	case len(x) != t.Width():
+		return fmt.Errorf("it has %d coordinates, and the task makes %d", len(x), t.Width())
+	case !finite(x):
+		return errors.New("a coordinate is not a finite number")
+	}
+	return nil
 }
 
 // admitsFeatures reports whether x is no longer than an encoded record.

@@ -122,13 +122,13 @@ func checkJoint(t *Task, records [][]Record, weights [][]float64) error {
 // measurable returns an error if the loss of a record is not defined. A target may be out of the
 // task's range.
 func (t *Task) measurable(r *Record) error {
-	switch {
-	case len(r.X) != t.Width():
-		return fmt.Errorf("it has %d coordinates, and the task makes %d", len(r.X), t.Width())
-	case !finite(r.X) || !finite([]float64{r.Y}):
-		return errors.New("a coordinate or its label is not a finite number")
+	switch err := t.admitShape(r.X); {
+	case err != nil:
+		return err
 	case t.Classifies():
 		return t.admitLabel(r.Y)
+	case math.IsNaN(r.Y) || math.IsInf(r.Y, 0):
+		return errors.New("its label is not a finite number")
 	}
 	return nil
 }

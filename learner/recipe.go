@@ -87,10 +87,16 @@ func (oneSum) walk() Walk  { return new(standing) }
 // standing is the walk to the sum itself.
 type standing struct{ sum []float64 }
 
-func (*standing) At() []float64        { return nil }
-func (w *standing) Model() []float64   { return w.sum }
+// At implements [Walk].
+func (*standing) At() []float64 { return nil }
+
+// Model implements [Walk].
+func (w *standing) Model() []float64 { return w.sum }
+
+// Noise implements [Walk].
 func (*standing) Noise() *mat.SymDense { return nil }
 
+// Take implements [Walk].
 func (w *standing) Take(sum []float64, _ float64, _ int) error {
 	w.sum = sum
 	return nil

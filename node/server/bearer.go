@@ -141,7 +141,7 @@ func (b *Bearer) share(r *http.Request) error {
 	if b.open.Take(source(r.RemoteAddr), "", 1, time.Now()) {
 		return nil
 	}
-	return errTooMany
+	return tooMany()
 }
 
 // source returns the address of a client, which stands with its port. It is not valid if
@@ -170,7 +170,9 @@ func limited(l *rate.Limiter) error {
 	if l.Allow() {
 		return nil
 	}
-	return errTooMany
+	return tooMany()
 }
 
-var errTooMany = refuse(http.StatusTooManyRequests, "too many requests", "wait a second")
+func tooMany() error {
+	return refuse(http.StatusTooManyRequests, "too many requests", "wait a second")
+}

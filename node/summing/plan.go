@@ -62,19 +62,21 @@ func NewPlan(t *learner.Task, catalogue *learner.Catalogue, hash sums.Digest) (*
 		}
 		p.recipes = append(p.recipes, made)
 	}
-	return p, p.fit(catalogue)
+	return p, p.fit()
 }
 
 // fit gives a recipe so much more noise that the task's budget pays for all its rounds, beside the
 // recipes before it and the releases. Nearly all need none: only where the budget is small and a
 // sum wide, the rounding to the grid and the discreteness of all coordinates take more than
 // roundingMargin. What was paid for without it keeps its noise, which is part of a sum's name.
-func (p *Plan) fit(catalogue *learner.Catalogue) error {
+func (p *Plan) fit() error {
 	if len(p.recipes) == 0 {
 		return nil
 	}
-	design := p.task.Design(privacy.Design{Budget: p.budget(), Apart: 1, Widest: p.task.Sums.Widest(p.task, catalogue)})
-	design.Carried, design.Releases = privacy.CarriedSensitivity{}, 1 // there are none
+	design := privacy.Design{Budget: p.budget(), Dimension: p.task.Dimension(), Releases: 1, Apart: 1}
+	for i := range p.recipes {
+		design.Widest = max(design.Widest, p.recipes[i].Dimension())
+	}
 	policy, err := design.Policy()
 	if err != nil {
 		return fmt.Errorf("summing: the budget of the task: %w", err)
@@ -88,25 +90,32 @@ func (p *Plan) fit(catalogue *learner.Catalogue) error {
 		left = p.task.Sums.Share()
 	}
 	for i := range p.recipes {
-		r := &p.recipes[i]
-		for tries := 0; ; tries++ {
-			s, err := p.Sum(i, 1, 1)
-			if err != nil {
-				return err
-			}
-			all := account.Share(s.Mechanism) * float64(r.Rounds())
-			if all <= left {
-				left -= all
-				break
-			}
-			if tries == mostFits {
-				return fmt.Errorf("summing: sums.recipes[%d] of the task: epsilon %g leaves no signal in a share of %g and %d coordinates: choose a larger epsilon, or fewer coordinates",
-					i, p.task.Release.Epsilon, p.task.Sums.Recipes[i].Share, r.Dimension())
-			}
-			r.std *= math.Sqrt(all/left) * (1 + roundingMargin)
+		taken, err := p.afford(i, account, left)
+		if err != nil {
+			return err
 		}
+		left -= taken
 	}
 	return nil
+}
+
+// afford gives the i-th recipe so much more noise that what is left of the budget pays for all its
+// rounds, and returns what they take of it.
+func (p *Plan) afford(i int, account *privacy.Account, left float64) (float64, error) {
+	r := &p.recipes[i]
+	for range mostFits {
+		s, err := p.Sum(i, 1, 1)
+		if err != nil {
+			return 0, err
+		}
+		all := account.Share(s.Mechanism) * float64(r.Rounds())
+		if all <= left {
+			return all, nil
+		}
+		r.std *= math.Sqrt(all/left) * (1 + roundingMargin)
+	}
+	return 0, fmt.Errorf("summing: sums.recipes[%d] of the task: epsilon %g leaves no signal in a share of %g and %d coordinates: choose a larger epsilon, or fewer coordinates",
+		i, p.task.Release.Epsilon, p.task.Sums.Recipes[i].Share, r.Dimension())
 }
 
 // mostFits is how often more noise makes a sum cheaper, if any makes it cheap enough: two or three
