@@ -136,6 +136,16 @@ func TestUpgradeIsTold(t *testing.T) {
 	}
 }
 
+func TestCompactTellsUpgrade(t *testing.T) {
+	t.Parallel()
+	dir := release1(t, "rooms")
+	for _, want := range []string{"p2pnode.db.before-schema-5", ""} {
+		if c, err := datadir.Compact(dir); err != nil || c.Upgraded != want {
+			t.Errorf("%+v, error %v, want that %q is kept", c, err, want)
+		}
+	}
+}
+
 // Each record becomes, bit for bit, what is made of its line today; where the task has
 // no number that is scaled now, the models stay too.
 func TestRelease1RecordsAreTakenOver(t *testing.T) {

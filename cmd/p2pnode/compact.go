@@ -37,6 +37,10 @@ paid stays as it is, and the ledger is checked afterwards.`,
 }
 
 func compactedText(c datadir.Compacted) string {
-	return fmt.Sprintf("The database took %s and takes %s now.\nThe ledger is sound: all %d entries are there.\n",
+	text := fmt.Sprintf("The database took %s and takes %s now.\nThe ledger is sound: all %d entries are there.\n",
 		size(c.Before), size(c.After), c.Entries)
+	if c.Upgraded != "" {
+		text += "It has the layout of this version now, and an older p2pnode refuses it: a copy as it\nwas, which holds records, stays beside it for 30 days as " + c.Upgraded + ".\n"
+	}
+	return text
 }

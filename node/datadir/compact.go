@@ -13,6 +13,9 @@ type Compacted struct {
 	Before  int64  `json:"bytes_before"`
 	After   int64  `json:"bytes_after"`
 	Entries uint64 `json:"ledger_entries"` // entries of the ledger, which Verify found sound
+	// Upgraded is the name of the copy that was made before the layout of an older version was
+	// changed; "" if it was not.
+	Upgraded string `json:"kept_before_upgrade,omitempty"`
 }
 
 // Compact makes the database of a directory that no node has open as small as it can be,
@@ -28,6 +31,9 @@ func Compact(dir string) (c Compacted, err error) {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if kept := s.KeptBefore(); kept != "" {
+		c.Upgraded = filepath.Base(kept)
+	}
 	before, err := s.Stats()
 	if err == nil {
 		err = s.Compact()

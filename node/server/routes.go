@@ -62,11 +62,15 @@ func unmarshal(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errUTF8
 	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return err
-	}
+	err := json.Unmarshal(text, v)
 	if _, whole := v.(*any); !whole {
-		return nil // huma reads each request so first
+		return err // huma reads each request whole first
+	}
+	if large := new(json.UnmarshalTypeError); errors.As(err, &large) { // nothing else is no value at all
+		return fmt.Errorf("has the %s before byte %d, which is too large", large.Value, large.Offset)
+	}
+	if err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -738,6 +738,18 @@ func TestListOfRecordsThatFails(t *testing.T) {
 	}
 }
 
+// A number that no program could hold is named, with its place: a request can be long.
+func TestNumberThatIsTooLarge(t *testing.T) {
+	o := offer(t, false)
+	answer, text := o.ask(t, "POST", "/v1/records", func(r *http.Request) {
+		bearer(o.token(t, api.Data))(r)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"records": [{"a": 0.5, "y": 1}, {"a": 1e400, "y": 1}]}`)), -1
+	})
+	if answer.StatusCode != http.StatusBadRequest || !strings.Contains(text, "number 1e400 before byte 45") {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}
+
 // A request that comes again with its key stores nothing twice. Another program's key is
 // another one.
 func TestIdempotencyKey(t *testing.T) {
