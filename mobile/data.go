@@ -105,7 +105,7 @@ func (n *Node) watch(ctx context.Context) {
 			continue // the session has just ended
 		}
 		if s.Records != before.Records {
-			n.queue.recount(ctx)
+			n.queue.recount()
 		}
 		n.tellChanges(before, s)
 		before = s

@@ -154,9 +154,14 @@ func (d *driver) begin(ctx context.Context) {
 	r := &run{end: end, began: time.Now()}
 	d.current = r
 	var greeting sync.WaitGroup
+	var unready error
 	greeting.Go(func() {
-		if d.ready(ctx) == nil {
+		unready = unpanicked(func() error { return d.ready(ctx) })
+		switch {
+		case unready == nil:
 			d.update(func() { r.online = time.Now() })
+		case errorCode(unready) == CodeDefect:
+			end()
 		}
 	})
 	go func() {
@@ -164,6 +169,9 @@ func (d *driver) begin(ctx context.Context) {
 		purpose := ctx.Err() != nil
 		end()
 		greeting.Wait()
+		if errorCode(unready) == CodeDefect {
+			err = unready
+		}
 		d.ended(r, purpose, err)
 	}()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,9 @@ func (s *stage) run(ctx context.Context) error {
 }
 
 func (s *stage) ready(ctx context.Context) error {
+	if s.greets < 0 {
+		panic("a defect")
+	}
 	select {
 	case <-time.After(s.greets):
 		return nil
@@ -189,6 +193,20 @@ func TestDriverGivesUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A panic while a run finds out that it takes part ends the run, and not the app.
+func TestDriverGivesUpUnready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, untilTold)
+		s.greets = -1
+		s.network(NetUnmetered)
+		s.start()
+		time.Sleep(time.Hour)
+		if now := s.driver.now(); len(s.begins) != 1 || now.State != stateFailed || !strings.Contains(now.Reason, "a defect") {
+			t.Errorf("%d runs, %+v", len(s.begins), now)
+		}
+	})
 }
 
 // A run that takes its time to end: Pause says so in time, and nothing begins before.

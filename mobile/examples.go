@@ -159,10 +159,10 @@ func (n *Node) importCSV(path string, o api.ImportOptions) (report api.ImportRep
 		}
 		defer func() { err = errors.Join(err, drop()) }()
 	}
-	err = n.queue.appendFrom(n.ctx, func(room func() error) (stored int, err error) {
+	err = n.queue.appendFrom(n.ctx, func(room func() error) (err error) {
 		o.Room = room
 		report, err = n.node.Import(n.ctx, rows, o)
-		return report.Records, err
+		return err
 	})
 	return report, err
 }
@@ -249,9 +249,7 @@ func (n *Node) DeleteExamples(numbersJSON string) (err error) {
 	if errorCode(err) == CodeInput {
 		return err // nothing was deleted
 	}
-	if err == nil {
-		n.queue.deleted(len(numbers))
-	}
+	n.queue.recount()
 	err = errors.Join(err, n.models.drop()) // a model that may still know the deleted examples must not be used
 	n.comparison.Store(nil)
 	return err

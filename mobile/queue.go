@@ -24,7 +24,7 @@ type queue struct {
 	store   func([]learner.Record) error // writes all or none, and returns when they are on disk
 	written func(stored, queued int)     // called after every write
 	failure func(error)                  // called when a write fails, and at the first of several that there is no room for
-	count   func() int                   // number of stored examples, if old ones may be removed; nil: they are not
+	count   func() int                   // number of stored examples
 	limit   int                          // bound on the waiting ones
 	most    int                          // bound on all
 
@@ -115,18 +115,12 @@ func (q *queue) append(ctx context.Context, records []learner.Record) error {
 		return err
 	}
 	err = q.store(records)
-	return q.done(err, func() {
-		q.storing = 0
-		if err == nil {
-			q.stored += len(records)
-		}
-	})
+	return q.done(err, func() { q.storing = 0 })
 }
 
 // appendFrom writes the waiting examples, and then lets store write more, all or none.
-// store asks for room for each example, and returns how many it stored. It waits as write
-// does.
-func (q *queue) appendFrom(ctx context.Context, store func(room func() error) (stored int, err error)) error {
+// store asks for room for each example. It waits as write does.
+func (q *queue) appendFrom(ctx context.Context, store func(room func() error) error) error {
 	if err := q.lock(ctx); err != nil {
 		return err
 	}
@@ -134,7 +128,7 @@ func (q *queue) appendFrom(ctx context.Context, store func(room func() error) (s
 	if err := q.writeWaiting(); err != nil {
 		return err
 	}
-	stored, err := store(func() error {
+	err := store(func() error {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		err := q.room(1)
@@ -149,7 +143,7 @@ func (q *queue) appendFrom(ctx context.Context, store func(room func() error) (s
 		q.storing = 0
 		return err
 	}
-	return q.done(nil, func() { q.storing, q.stored = 0, q.stored+stored })
+	return q.done(nil, func() { q.storing = 0 })
 }
 
 // writeWaiting writes the waiting examples. The caller has called lock.
@@ -163,7 +157,6 @@ func (q *queue) writeWaiting() error {
 	err := q.store(batch)
 	return q.done(err, func() {
 		if err == nil {
-			q.stored += len(batch)
 			q.waiting = append([]learner.Record(nil), q.waiting[len(batch):]...)
 		}
 	})
@@ -175,7 +168,7 @@ func (q *queue) writeWaiting() error {
 func (q *queue) done(err error, note func()) error {
 	q.mu.Lock()
 	note()
-	if q.count != nil && err == nil {
+	if err == nil {
 		q.stored = q.count()
 	}
 	known := q.refused != nil // and told
@@ -200,19 +193,9 @@ func (q *queue) done(err error, note func()) error {
 	return err
 }
 
-// deleted notes that n stored examples were deleted.
-func (q *queue) deleted(n int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stored -= n
-}
-
-// recount counts the stored examples again, because old ones may have been removed.
-func (q *queue) recount(ctx context.Context) {
-	if q.lock(ctx) != nil {
-		return
-	}
-	defer q.unlock()
+// recount counts the stored examples again, because some may have been removed. During a write
+// those that it has stored may count twice until it ends.
+func (q *queue) recount() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stored = q.count()

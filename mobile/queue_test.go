@@ -44,6 +44,11 @@ func (d *disk) queue(limit, most int) *queue {
 		store: d.store, limit: limit, most: most, added: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		written: func(stored, queued int) { d.told = append(d.told, fmt.Sprint(stored, "+", queued)) },
 		failure: func(err error) { d.told = append(d.told, err.Error()) },
+		count: func() int {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return len(d.labels)
+		},
 	}
 }
 
@@ -115,9 +120,30 @@ func TestQueueBoundsAndOrder(t *testing.T) {
 		if !slices.Equal(d.labels, want) {
 			t.Errorf("written %v, want %v", d.labels, want)
 		}
-		q.deleted(2)
+		d.labels = d.labels[2:]
+		q.recount()
 		if err := q.append(t.Context(), labelled(20, 22)); err != nil {
 			t.Errorf("after two were deleted: %v", err)
+		}
+	})
+}
+
+// Examples that are deleted while others are written count once.
+func TestQueueRecountsDuringAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{}
+		q := d.queue(10, 10)
+		if err := q.append(t.Context(), labelled(0, 5)); err != nil {
+			t.Fatal(err)
+		}
+		d.slow = time.Second
+		go func() { _ = q.append(t.Context(), labelled(5, 8)) }()
+		synctest.Wait()
+		d.labels = d.labels[2:]
+		q.recount()
+		time.Sleep(2 * time.Second)
+		if stored, queued := q.lengths(); stored != 6 || queued != 0 {
+			t.Errorf("%d are stored and %d queued, of 8 that were written and 2 of them deleted", stored, queued)
 		}
 	})
 }
