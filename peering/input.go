@@ -72,6 +72,9 @@ func (in Answered) happen(n *Neighbourhood) {
 		return
 	}
 	delete(n.calls, in.From)
+	if c.Kind == Ask && in.From == n.referral.Peer {
+		n.referral = graph.Entry{} // it is asked once
+	}
 	if in.Dialled {
 		n.visits[in.From] = n.now
 	}

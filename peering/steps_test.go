@@ -354,6 +354,23 @@ func TestNobodyIsReferredToItself(t *testing.T) {
 	}
 }
 
+// A peer that another one named when it refused is asked once, whether it answers or not.
+func TestAReferralIsAskedOnce(t *testing.T) {
+	for name, answer := range map[string]Answered{"silent": {Failed: true}, "refuses": {Reply: Reply{}}} {
+		n := rested(t, byRule("random", 2))
+		n.under("b", Ask)
+		n.step(Answered{From: "b", Reply: Reply{Own: graph.Entry{Peer: "b"}, Known: []graph.Entry{{Peer: "named"}}}})
+		if n.referral.Peer != "named" {
+			t.Fatalf("%s: %q is to be asked", name, n.referral.Peer)
+		}
+		n.under("named", Ask)
+		answer.From = "named"
+		if n.step(answer); n.referral.Peer != "" {
+			t.Errorf("%s: it is to be asked again", name)
+		}
+	}
+}
+
 // An edge that both ends asked for was invited by neither.
 func TestAnEdgeThatBothAskedForIsNotInvited(t *testing.T) {
 	n := newNode(byRule("random", 1))
