@@ -235,7 +235,7 @@ func (d *direct) enter(from peer.ID, s network.Stream) bool {
 		return false
 	}
 	if old != nil {
-		_ = old.Reset()
+		go old.Reset() // on a goroutine, because it waits for a peer that may read nothing
 	}
 	d.readers[from] = s
 	d.running.Add(1)

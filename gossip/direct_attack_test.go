@@ -145,3 +145,32 @@ func TestDirectedStreamsAreBounded(t *testing.T) {
 	send(t, friend, ack(victim.id(), 1))
 	collect(t, victim, 1)
 }
+
+// stuck is a stream of a peer that reads nothing, so that the reset waits for it.
+type stuck struct {
+	network.Stream
+	reset, done chan struct{}
+}
+
+func (s stuck) Reset() error {
+	close(s.reset)
+	<-s.done
+	return nil
+}
+
+// A peer that reads nothing and opens one stream after the other holds up nobody else.
+func TestStuckStreamHoldsUpNobody(t *testing.T) {
+	victim, friend := friends(t)
+	s := stuck{reset: make(chan struct{}), done: make(chan struct{})}
+	defer close(s.done)
+	d := victim.direct
+	for _, next := range []network.Stream{s, nil} {
+		if !d.enter("stranger", next) {
+			t.Fatal("a stranger's stream is refused")
+		}
+		defer d.leave("stranger", next)
+	}
+	<-s.reset
+	send(t, victim, ack(friend.id(), 1))
+	collect(t, friend, 1)
+}

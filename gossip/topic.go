@@ -9,6 +9,7 @@ import (
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/internal/turn"
@@ -61,7 +62,9 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	params.Connectors = 1
 	params.HeartbeatInitialDelay, params.HeartbeatInterval = turn.Wait(g.pulse), g.pulse
 	params.MaxIHaveLength = askedAtOnce
-	subscriptions := newSubscriptions(g.config.Network, g.host.ID())
+	subscriptions := newSubscriptions(g.config.Network, g.host.ID(), func(p peer.ID) bool {
+		return g.host.Network().Connectedness(p) != network.NotConnected
+	})
 	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)
 	scores, thresholds := g.scoring()
 	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g, ctx},
@@ -107,17 +110,18 @@ func debugOnly(ctx context.Context, log *slog.Logger) *slog.Logger {
 // subscriptions lets peers subscribe to a bounded number of this network's
 // topics, and to no others. Gossipsub calls it from one goroutine.
 type subscriptions struct {
-	prefix string
-	own    string
-	news   string
-	topics map[peer.ID]map[string]struct{}
-	total  int // topics of all peers
+	prefix    string
+	own       string
+	news      string
+	connected func(peer.ID) bool
+	topics    map[peer.ID]map[string]struct{}
+	total     int // topics of all peers
 }
 
-func newSubscriptions(network string, self peer.ID) *subscriptions {
+func newSubscriptions(network string, self peer.ID, connected func(peer.ID) bool) *subscriptions {
 	return &subscriptions{
 		prefix: topicPrefix(network), own: topicOf(network, self), news: newsTopic(network),
-		topics: make(map[peer.ID]map[string]struct{}),
+		connected: connected, topics: make(map[peer.ID]map[string]struct{}),
 	}
 }
 
@@ -130,6 +134,9 @@ func (s *subscriptions) CanSubscribe(topic string) bool {
 // FilterIncomingSubscriptions implements [pubsub.SubscriptionFilter]. It leaves out
 // the subscriptions beyond maxTopics and maxAllTopics.
 func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC_SubOpts) ([]*pb.RPC_SubOpts, error) {
+	if s.total >= maxAllTopics || len(s.topics) >= maxAllTopics {
+		s.forgetGone()
+	}
 	held := s.topics[from]
 	if held == nil {
 		held = make(map[string]struct{})
@@ -155,6 +162,16 @@ func (s *subscriptions) FilterIncomingSubscriptions(from peer.ID, subs []*pb.RPC
 		kept = append(kept, sub)
 	}
 	return kept, nil
+}
+
+// forgetGone drops the memory of all peers that are gone. Gossipsub (v0.17) tells of none that it
+// could open no stream to.
+func (s *subscriptions) forgetGone() {
+	for p := range s.topics {
+		if !s.connected(p) {
+			s.forget(p)
+		}
+	}
 }
 
 // forget drops the memory of a peer that is gone.

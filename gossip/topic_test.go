@@ -23,8 +23,10 @@ func subOpts(on bool, topics ...string) []*pb.RPC_SubOpts {
 
 func topicNumber(i int) string { return fmt.Sprintf("p2pnode/net/m/%016d", i) }
 
+func there(peer.ID) bool { return true }
+
 func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
-	s := newSubscriptions("net", "self")
+	s := newSubscriptions("net", "self", there)
 	for topic, ok := range map[string]bool{
 		topicNumber(1):                          true,
 		topicNumber(1) + "x":                    false,
@@ -44,7 +46,7 @@ func TestOnlyTopicsOfTheNetworkAreSubscribedTo(t *testing.T) {
 }
 
 func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
-	s := newSubscriptions("net", "self")
+	s := newSubscriptions("net", "self", there)
 	keep := func(p peer.ID, subs []*pb.RPC_SubOpts) int {
 		kept, err := s.FilterIncomingSubscriptions(p, subs)
 		if err != nil {
@@ -78,7 +80,7 @@ func TestSubscriptionsOfOnePeerAreBounded(t *testing.T) {
 // not keep others from listening to this node.
 func TestSubscriptionsOfAllPeersAreBounded(t *testing.T) {
 	const self = peer.ID("0123456789abcdef, this node")
-	s := newSubscriptions("net", self)
+	s := newSubscriptions("net", self, there)
 	total := 0
 	for i := range 100 * maxTopics {
 		kept, err := s.FilterIncomingSubscriptions(peer.ID(fmt.Sprint("peer ", i/maxTopics)), subscribe(topicNumber(i)))
@@ -102,6 +104,32 @@ func TestSubscriptionsOfAllPeersAreBounded(t *testing.T) {
 	s.forget("nobody")
 	if s.total != 0 {
 		t.Errorf("%d subscriptions are counted when all are gone", s.total)
+	}
+}
+
+// Strangers that subscribe and go, and let this node open no stream to them, of which gossipsub does
+// not tell, keep neither topics from those who stay nor memory.
+func TestSubscriptionsOfThoseGoneAreForgotten(t *testing.T) {
+	connected := map[peer.ID]bool{"stays": true}
+	s := newSubscriptions("net", "self", func(p peer.ID) bool { return connected[p] })
+	say := func(p peer.ID, topic string) int {
+		kept, err := s.FilterIncomingSubscriptions(p, subscribe(topic))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(kept)
+	}
+	for i := range 100 * maxTopics {
+		say(peer.ID(fmt.Sprint("topics ", i/maxTopics)), topicNumber(i))
+		say(peer.ID(fmt.Sprint("identities ", i)), newsTopic("net"))
+		if len(s.topics) > maxAllTopics || s.total > maxAllTopics {
+			t.Fatalf("%d peers hold %d topics", len(s.topics), s.total)
+		}
+	}
+	for i := range maxTopics {
+		if say("stays", topicNumber(i)) != 1 {
+			t.Fatalf("who stays has %d subscriptions of %d", i, maxTopics)
+		}
 	}
 }
 
