@@ -75,7 +75,7 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	if old == nil {
 		h.diary.Sparsely(api.Event{Kind: api.EventMet, Text: "neighbour met", Peer: now.Peer, Weight: now.Weight})
 	}
-	if old != nil && old.Weight == now.Weight && old.Known == now.Known &&
+	if old != nil && old.Weight == now.Weight && old.Known == now.Known && old.Invited == now.Invited &&
 		slices.EqualFunc(netedge.SortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
 		return
 	}

@@ -82,8 +82,8 @@ func fromWire(list ...gossip.Entry) []graph.Entry {
 	return out
 }
 
-// toWire leaves out entries whose peer ID is invalid. There are none, because all entries
-// came through fromWire or seen.
+// toWire leaves out what is more than a message takes, and entries whose peer ID is invalid. Of
+// those there are none, because all entries came through fromWire or seen.
 func toWire(list []graph.Entry) []gossip.Entry {
 	out := make([]gossip.Entry, 0, min(len(list), gossip.MaxKnown))
 	for _, e := range list[:min(len(list), gossip.MaxKnown)] {
