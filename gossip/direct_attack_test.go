@@ -163,7 +163,7 @@ func TestStuckStreamHoldsUpNobody(t *testing.T) {
 	victim, friend := friends(t)
 	s := stuck{reset: make(chan struct{}), done: make(chan struct{})}
 	defer close(s.done)
-	d := victim.direct
+	d := &victim.direct
 	for _, next := range []network.Stream{s, nil} {
 		if !d.enter("stranger", next) {
 			t.Fatal("a stranger's stream is refused")
