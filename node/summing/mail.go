@@ -225,7 +225,7 @@ func (m *member) keep(l sums.Letter) {
 	if r := referenceOf(l.Message); p.blobs[r.name] == nil {
 		p.hold(l.Message)
 		p.oldest = append(p.oldest, r.name)
-		if len(p.oldest) > keptMessages {
+		if len(p.oldest) > keptMessages+len(p.sum.Committee.Classes()) {
 			delete(p.blobs, p.oldest[0])
 			p.oldest = p.oldest[1:]
 		}

@@ -50,7 +50,8 @@ const (
 	fetchesEach  = 8
 	waits        = 256
 	fetchTimeout = time.Minute
-	// keptMessages is how many messages that are too long for a call are served.
+	// keptMessages is how many messages that are too long for a call are served, besides one
+	// for each class, whose sums are all said at once.
 	keptMessages = 64
 )
 

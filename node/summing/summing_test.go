@@ -988,6 +988,47 @@ func TestMemberThatOffersWithoutEnd(t *testing.T) {
 	}
 }
 
+// In the largest committee a member opens 84 classes at once, in messages that are too long for
+// calls. All of them are served until the others have fetched them, however often it repeats
+// them, and no more than that is.
+func TestLargestCommitteeServesWhatItOpens(t *testing.T) {
+	var keys []ed25519.PrivateKey
+	for range 10 {
+		keys = append(keys, newIdentity(t))
+	}
+	terms := testSum(t, 10, keys).Terms
+	terms.Committee.Colluding = 3
+	s, err := sums.New(terms)
+	require.NoError(t, err)
+	p, err := NewDesk(fast(keys[0], "")).part(s)
+	require.NoError(t, err)
+	m := &member{part: p}
+	say := func(number int) (name gossip.BlobName) {
+		message := sums.Message{Kind: sums.KindOpen, Number: uint32(number), Payload: make([]byte, gossip.MaxCall)}
+		m.keep(sums.Letter{Message: message.Bytes()})
+		return referenceOf(message.Bytes()).name
+	}
+	for range 2 {
+		var names []gossip.BlobName
+		for i, class := range s.Committee.Classes() {
+			if class&1 == 0 {
+				names = append(names, say(i))
+			}
+		}
+		for i, name := range names {
+			if p.blobs[name] == nil {
+				t.Fatalf("of %d classes, that at place %d is not served", len(names), i)
+			}
+		}
+	}
+	for i := range 300 {
+		say(1000 + i)
+	}
+	if n := len(p.blobs); n > 200 {
+		t.Errorf("%d messages are served", n)
+	}
+}
+
 // A member says that there is a result and a list which are longer than they can be. A device
 // does not fetch them.
 func TestResultsHaveALength(t *testing.T) {
