@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -219,15 +220,17 @@ func (m *member) step(in sums.Input) error {
 	return nil
 }
 
-// carryOut does what a step wants done, in the order of [sums.Output].
+// carryOut does what a step wants done, in the order of [sums.Output]. Letters go in any order:
+// of those that are too long for a call others fetch a few at a time, and which ones must not
+// be the same at each repetition.
 func (m *member) carryOut(out *sums.Output) error {
 	if out.Noise != nil {
 		if err := m.drawNoise(out.Noise); err != nil {
 			return err
 		}
 	}
-	for _, l := range out.Send {
-		m.send(l)
+	for _, i := range rand.Perm(len(out.Send)) {
+		m.send(out.Send[i])
 	}
 	for _, d := range out.Fetch {
 		m.fetch(d, m.others())

@@ -1029,6 +1029,33 @@ func TestLargestCommitteeServesWhatItOpens(t *testing.T) {
 	}
 }
 
+// When a member repeats more long messages than others fetch at a time, each of them is among the
+// first in its turn: otherwise a slow one would fetch the same ones again and again.
+func TestRepetitionsBeginWithOthers(t *testing.T) {
+	desk := NewDesk(fast(newIdentity(t), ""))
+	p, err := desk.part(testSum(t, 3, []ed25519.PrivateKey{desk.config.Identity, newIdentity(t), newIdentity(t), newIdentity(t)}))
+	require.NoError(t, err)
+	m := &member{desk: desk, part: p, queues: []queue{newQueue(), newQueue()}}
+	var out sums.Output
+	for i := range byte(28) {
+		out.Send = append(out.Send, sums.Letter{To: -1, Message: []byte{i}})
+	}
+	first := make(map[byte]bool)
+	for range 200 {
+		require.NoError(t, m.carryOut(&out))
+		for i := range out.Send {
+			message := <-m.queues[1].messages
+			m.queues[1].took(message)
+			if i < fetchesEach {
+				first[message[0]] = true
+			}
+		}
+	}
+	if len(first) < len(out.Send) {
+		t.Errorf("of %d messages, %d are ever among the first %d", len(out.Send), len(first), fetchesEach)
+	}
+}
+
 // A member says that there is a result and a list which are longer than they can be. A device
 // does not fetch them.
 func TestResultsHaveALength(t *testing.T) {
