@@ -379,6 +379,35 @@ func TestNoiseTwice(t *testing.T) {
 	}
 }
 
+// A member pledges a key to which nobody can seal. All others refuse it, the sum does not open,
+// and at its deadline they erase their keys.
+func TestKeysThatNobodyCanSealTo(t *testing.T) {
+	for name, spoil := range map[string]func(key []byte){
+		"no ML-KEM key":             func(key []byte) { key[0], key[1], key[2] = 0xff, 0xff, 0xff },
+		"X25519 zero":               func(key []byte) { clear(key[sealKey-32:]) },
+		"X25519 one, of order four": func(key []byte) { clear(key[sealKey-32:]); key[sealKey-32] = 1 },
+	} {
+		n := newNetwork(t, 4, 1, 3, 91)
+		n.lie(3, KindPledge, func(*Message, Letter) []Letter {
+			p := n.members[3].pledge
+			spoil(p.SealKey[:])
+			copy(p.Signature[:], ed25519.Sign(n.members[3].identity, n.sum.signed("pledge", p.unsigned())))
+			b := Message{Kind: KindPledge, By: 3, Payload: p.Bytes()}
+			return []Letter{{To: -1, Message: b.Bytes()}}
+		})
+		n.run()
+		for i := range 3 {
+			m := n.members[i]
+			if m.machine.pledges[3] == nil || m.machine.keys != nil || m.machine.Opening() != nil {
+				t.Errorf("%s: member %d takes it, or does not know it", name, i)
+			}
+			if n.step(i, Deadline{}); !m.erased || m.done != nil {
+				t.Errorf("%s: member %d keeps its keys", name, i)
+			}
+		}
+	}
+}
+
 // A contributor that gives some members garbage in place of seeds is in the sum all the
 // same, with the seeds of the others, if an honest one among t+1 has them; one that gives
 // garbage to nearly all, or check values that fit no seed, is not, and harms nobody.

@@ -109,6 +109,19 @@ func (s *Sum) readPledge(b []byte) (Pledge, error) {
 	return p, nil
 }
 
+// key reads the key to which others seal. It is an error if nobody can seal to it, as to one
+// whose X25519 part is of low order. That depends on the key alone, so all say the same of it.
+func (p *Pledge) key() (hpke.PublicKey, error) {
+	key, err := kem().NewPublicKey(p.SealKey[:])
+	if err == nil {
+		_, err = hpke.Seal(key, kdf(), aead(), nil, nil)
+	}
+	if err != nil {
+		return nil, errGarbage
+	}
+	return key, nil
+}
+
 // keys are the pledges of all members, in their order.
 type keys struct {
 	pledges []Pledge
@@ -120,9 +133,9 @@ func (s *Sum) newKeys(pledges []Pledge) (*keys, error) {
 	k := &keys{pledges: pledges}
 	var w writer
 	for i := range pledges {
-		key, err := kem().NewPublicKey(pledges[i].SealKey[:])
+		key, err := pledges[i].key()
 		if err != nil {
-			return nil, errGarbage
+			return nil, err
 		}
 		k.seal = append(k.seal, key)
 		w.fixed(pledges[i].unsigned())
