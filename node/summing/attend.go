@@ -62,10 +62,18 @@ func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) err
 	return nil
 }
 
-// Serving is Member, except that it logs its error: other sums continue.
+// Serving is Member, except that it logs its error, and begins again after a while: the disk may
+// have room by then, and keys must be erased at the deadline. Other sums continue.
 func (d *Desk) Serving(ctx context.Context, s *sums.Sum, o Membership) {
-	if err := d.Member(ctx, s, o); err != nil {
-		d.config.Logger.Error("this node takes no part in a private sum as a member of its committee", "error", err)
+	for pause := d.config.Retry; ; pause = min(2*pause, d.config.Rest) {
+		err := d.Member(ctx, s, o)
+		if err == nil {
+			return
+		}
+		d.config.Logger.Error("this node takes no part in a private sum as a member of its committee; it tries again", "error", err, "after", pause)
+		if wait(ctx, pause, nil); ctx.Err() != nil {
+			return
+		}
 	}
 }
 

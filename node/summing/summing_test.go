@@ -850,6 +850,26 @@ func TestKeysAreMadeOnceAndErased(t *testing.T) {
 	}
 }
 
+// A member whose disk fails begins again by itself.
+func TestMemberBeginsAgainAfterAnError(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "committee")
+	require.NoError(t, os.WriteFile(root, nil, 0o600)) // in the way of its directory
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		d := NewDesk(Config{Identity: newIdentity(t), Logger: slog.New(slog.DiscardHandler)})
+		s := testSum(t, 3, []ed25519.PrivateKey{d.config.Identity, newIdentity(t), newIdentity(t), newIdentity(t)})
+		go d.Serving(ctx, s, Membership{Root: root})
+		time.Sleep(time.Hour)
+		require.NoError(t, os.Remove(root))
+		time.Sleep(d.config.Rest)
+		synctest.Wait()
+		if _, err := os.Stat(directoryOf(root, s.ID)); err != nil {
+			t.Errorf("it has not begun again: %v", err)
+		}
+		stop()
+	})
+}
+
 // drip is a blob of which a byte comes now and then.
 type drip struct{}
 
