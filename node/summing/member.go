@@ -116,6 +116,9 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 	}
 	m.life = ctx
 	if m.dir.over() {
+		if err := m.dir.erase(m.dir.dead()); err != nil { // it may have been stopped before it erased all
+			return fmt.Errorf("summing: erase the keys: %w", err)
+		}
 		p.ended(m.dir.dead())
 		p.onDuty(Duty{Over: true})
 		return m.afterwards()

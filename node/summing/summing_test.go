@@ -1115,7 +1115,7 @@ func TestResultsHaveALength(t *testing.T) {
 }
 
 // A member whose result and list are damaged asks the others for the result, and serves
-// neither.
+// neither. If it was stopped before all keys were erased, it erases them now.
 func TestDamagedResultIsNotServed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l, _ := liar(t, func(callKind) []byte {
@@ -1128,7 +1128,12 @@ func TestDamagedResultIsNotServed(t *testing.T) {
 	dir, err := openDirectory(m.root, s.ID)
 	require.NoError(t, err)
 	require.NoError(t, dir.erase(false), dir.write(resultName, []byte("damaged")), dir.write(decisionName, []byte("damaged")))
+	_, _, err = dir.secrets(1)
+	require.NoError(t, err)
 	require.NoError(t, m.desk.Member(ctx, s, Membership{Root: m.root, Open: time.Hour, Later: time.Hour}))
+	if dir.begun() || dir.dead() {
+		t.Errorf("keys are left: %v; the sum is dead: %v", dir.begun(), dir.dead())
+	}
 	if ctx.Err() == nil {
 		t.Error("nobody is asked for the result")
 	}
