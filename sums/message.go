@@ -77,7 +77,7 @@ func (s *Sum) ReadMessage(b []byte) (*Message, error) {
 }
 
 // LongestMessage is the most bytes of a message of this sum: one with a decision or a vector,
-// or one of the others, which are far below 64 KiB.
+// or one of the others, which are below 64 KiB: acceptances have half of that, the rest a quarter.
 func (s *Sum) LongestMessage() int {
 	return 10 + max(s.LongestDecision(), len(Digest{})+8*s.Dimension, 1<<16) + ed25519.SignatureSize
 }

@@ -638,6 +638,44 @@ func TestMemberReplays(t *testing.T) {
 	}
 }
 
+// A member that has accepted many contributions at once, as after a pause, says so in several
+// messages. Each of them fits into a reply of 64 KiB, together with the longest opening.
+func TestAcceptancesFitIntoReplies(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 92)
+	n.open()
+	n.run()
+	m := n.members[1].machine
+	for i := range 3000 {
+		m.fresh = append(m.fresh, hash("some", []byte{byte(i >> 8), byte(i)}))
+	}
+	want := slices.Clone(m.fresh)
+	out, err := m.Step(Tick{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := newSum(t, testTerms(10, 3, 3))
+	opening := mostMembers*(pledgeSize+len(Digest{})) + large.mostProof()
+	var got []Digest
+	for _, l := range out.Send {
+		msg, err := n.sum.ReadMessage(l.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg.Kind != KindAccept {
+			continue
+		}
+		if all := len(l.Message) + opening + 1000; all > 64<<10 { // 1000 for what else is in a reply
+			t.Errorf("a reply with an acceptance has %d bytes", all)
+		}
+		for r := (reader{rest: msg.Payload}); len(r.rest) > 0; {
+			got = append(got, r.digest())
+		}
+	}
+	if !slices.Equal(got, want) || len(m.fresh) > 0 {
+		t.Errorf("of %d contributions %d are announced, %d are left", len(want), len(got), len(m.fresh))
+	}
+}
+
 // A committee too slow to have taken the contributions in when the sum closes does not
 // open a sum of few of them: early leaders pass, and a later one lists all. If the others
 // never say that they hold them, a late leader lists what there is.

@@ -121,16 +121,22 @@ func (m *Member) repeat() {
 	}
 }
 
+// mostAccepts is how many entries a message accepts at most: devices get it in one reply,
+// together with the opening.
+const mostAccepts = 1024
+
 // sayFresh announces the contributions that were accepted since the last announcement.
 // The announcement is repeated until the end.
 func (m *Member) sayFresh() {
 	if len(m.fresh) == 0 || m.keys == nil || m.over || m.silent || m.quiet() {
 		return
 	}
-	var w writer
-	for _, d := range m.fresh {
-		w.fixed(d[:])
+	for some := range slices.Chunk(m.fresh, mostAccepts) {
+		var w writer
+		for _, d := range some {
+			w.fixed(d[:])
+		}
+		m.say(-1, KindAccept, 0, w)
 	}
 	m.fresh, m.out.Took = nil, true
-	m.say(-1, KindAccept, 0, w)
 }
