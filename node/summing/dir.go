@@ -41,16 +41,20 @@ const (
 // deadText is in that file if the sum ended before it had a result.
 const deadText = "dead\n"
 
-// Forget erases everything that members keep under root. A member whose database was
-// restored may have continued elsewhere in the sums that it was in, so it must not go on
-// here: it is silent in those sums.
+// Forget erases everything that members keep under root; it overwrites keys and journals. A
+// member whose database was restored may have continued elsewhere in the sums that it was in,
+// so it must not go on here: it is silent in those sums.
 func Forget(root string) error {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
-		err = errors.Join(err, shred(filepath.Join(root, e.Name(), keysName)), os.RemoveAll(filepath.Join(root, e.Name())))
+		path := filepath.Join(root, e.Name())
+		if e.IsDir() {
+			err = errors.Join(err, shred(filepath.Join(path, keysName)), shred(filepath.Join(path, journalName)))
+		}
+		err = errors.Join(err, os.RemoveAll(path))
 	}
 	return err
 }

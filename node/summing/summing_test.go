@@ -870,6 +870,28 @@ func TestMemberBeginsAgainAfterAnError(t *testing.T) {
 	})
 }
 
+// What members keep is overwritten before it is removed: keys, and the journal, in which there
+// are seeds. A file that is no member's is in nobody's way.
+func TestForgetOverwrites(t *testing.T) {
+	root, links := t.TempDir(), t.TempDir()
+	d, err := openDirectory(root, sums.Digest{1})
+	require.NoError(t, err)
+	_, _, err = d.secrets(77)
+	require.NoError(t, err, d.write(journalName, []byte("a seed")), os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
+	for _, name := range []string{keysName, journalName} {
+		require.NoError(t, os.Link(d.name(name), filepath.Join(links, name)))
+	}
+	require.NoError(t, Forget(root))
+	for _, name := range []string{keysName, journalName} {
+		if text, err := os.ReadFile(filepath.Join(links, name)); err != nil || len(text) == 0 || len(bytes.Trim(text, "\x00")) > 0 {
+			t.Errorf("of the %s %q is left, %v", name, text, err)
+		}
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // drip is a blob of which a byte comes now and then.
 type drip struct{}
 
