@@ -87,13 +87,18 @@ func (m *member) arrived(entry sums.Digest, upload []byte, in sums.Arrived) {
 
 // get fetches a blob in its turn, on a goroutine of its own, unless it is being fetched
 // already, and passes it to take. Then the turn is over. It reports whether a fetch has begun.
+// Of what several peers may have only so many blobs wait: the machine asks again at each tick.
 func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func() (func(), bool), check func([]byte) error, take func([]byte)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fetching[name] || m.ctx.Err() != nil {
+	missed := len(from) > 1
+	if m.fetching[name] || m.ctx.Err() != nil || missed && m.missed == fetches+waits {
 		return false
 	}
 	m.fetching[name] = true
+	if missed {
+		m.missed++
+	}
 	m.running.Go(func() {
 		if over, taken := turn(); taken {
 			if content := m.load(name, size, from, check); content != nil {
@@ -104,7 +109,9 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.fetching, name)
-		if len(from) == 1 {
+		if missed {
+			m.missed--
+		} else {
 			delete(m.visiting, from[0])
 		}
 	})

@@ -45,8 +45,8 @@ const (
 	deliverers = 4
 	// fetches is how many uploads are fetched at a time from strangers, and how many from
 	// members; fetchesEach is how many messages from each member. Each must arrive within
-	// fetchTimeout; otherwise the part that has arrived is lost. Anybody can offer uploads:
-	// waits is how many of them wait for their turn.
+	// fetchTimeout; otherwise the part that has arrived is lost. Anybody can offer uploads, and
+	// a member that was away misses many: waits is how many of both wait for their turn.
 	fetches      = 32
 	fetchesEach  = 8
 	waits        = 256
@@ -82,6 +82,7 @@ type member struct {
 
 	mu       sync.Mutex
 	fetching map[gossip.BlobName]bool
+	missed   int              // uploads that are being fetched because the machine misses them
 	visiting map[peer.ID]bool // contributors from which something is being fetched
 	held     map[sums.Digest]bool
 	holds    int // how many uploads in held are held

@@ -830,6 +830,27 @@ func TestUploadsWaitForTheMachine(t *testing.T) {
 	})
 }
 
+// Of a million uploads that a member misses only a few wait for their turn, and others can when
+// these are here.
+func TestFewMissedUploadsWait(t *testing.T) {
+	s := testSum(t, 3, []ed25519.PrivateKey{newIdentity(t), newIdentity(t), newIdentity(t), newIdentity(t)})
+	p, err := NewDesk(fast(newIdentity(t), "")).part(s)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	m := &member{part: p, ctx: ctx, slots: make(chan struct{}), fetching: make(map[gossip.BlobName]bool)}
+	for i := range 1000 {
+		m.fetch(sums.Digest{byte(i >> 8), byte(i)}, m.others())
+	}
+	if n := len(m.fetching); n != fetches+waits {
+		t.Errorf("%d uploads wait, expected %d", n, fetches+waits)
+	}
+	stop()
+	m.running.Wait()
+	if len(m.fetching) > 0 || m.missed != 0 {
+		t.Errorf("at the end %d uploads wait, and %d are counted", len(m.fetching), m.missed)
+	}
+}
+
 // Keys are made once, and are gone for good after the end.
 func TestKeysAreMadeOnceAndErased(t *testing.T) {
 	d, err := openDirectory(t.TempDir(), sums.Digest{1})
