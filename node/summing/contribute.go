@@ -105,6 +105,7 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 			return k.finish()
 		}
 		if len(k.dead) > k.sum.Committee.Colluding && k.desk.resultOf(k.sum.ID) == nil {
+			k.withdraw()
 			p.ended(true)
 			return Outcome{Paid: k.entry != nil}, k.desk.bury(k.sum, k.c.Ledger)
 		}
@@ -246,12 +247,17 @@ func (k *contributor) finish() (Outcome, error) {
 	if err := keepResult(k.desk.config.Results, k.sum, k.part.bytes(), k.checked); err != nil {
 		return Outcome{}, err
 	}
+	k.withdraw()
+	return *o, settle(k.sum, k.c.Ledger)
+}
+
+// withdraw serves the upload no more: the sum is over.
+func (k *contributor) withdraw() {
 	k.part.mu.Lock()
+	defer k.part.mu.Unlock()
 	if k.entry != nil {
 		delete(k.part.blobs, gossip.BlobName(k.entry))
 	}
-	k.part.mu.Unlock()
-	return *o, settle(k.sum, k.c.Ledger)
 }
 
 func (k *contributor) complain(who peer.ID, about string, err error) {

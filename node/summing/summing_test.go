@@ -478,6 +478,9 @@ func TestDeadSum(t *testing.T) {
 		}
 	})
 	contributing.Wait()
+	if n := len(d.desk.known(r.sum.ID).blobs); n != 0 {
+		t.Errorf("who paid serves %d blobs for a dead sum", n)
+	}
 	for i, m := range r.members[:2] {
 		require.Eventually(t, fmt.Sprintf("member %d has erased", i), func() bool { return fmt.Sprint(m.files()) == "[over]" })
 		m.stopMember()
