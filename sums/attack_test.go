@@ -556,6 +556,28 @@ func TestMemberThatWasPutBackAsks(t *testing.T) {
 	n.checkSum(vectors)
 }
 
+// A member that has become silent signs nothing more, whatever its driver answers or says, and
+// takes it as one that replays an older journal must.
+func TestSilentMemberSignsNothing(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 93)
+	n.people(n.open(), 2)
+	n.run()
+	m := n.members[1].machine
+	upload, err := n.sum.ContributeNoise(&NoiseRequest{m.keys}, n.members[1].identity, make([]int64, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, _, _ := n.sum.Split(upload)
+	m.noise[1], m.asking, m.decided = Digest{}, true, &decision{list: &List{}}
+	m.silent = true
+	signed := len(m.own)
+	for _, in := range []Input{Drawn{entry}, Closing{}, Added{m.decided.list.Digest(), make([]uint64, 2)}} {
+		if out, err := m.Step(in); err != nil || len(out.Send) > 0 || len(m.own) != signed {
+			t.Errorf("%T: it says %d things and has signed %d: %v", in, len(out.Send), len(m.own)-signed, err)
+		}
+	}
+}
+
 // A message with its own signature that it never made tells a member that a copy of it
 // runs: it stops. Its own messages, sent back to it, do not.
 func TestCopyIsNoticed(t *testing.T) {

@@ -173,6 +173,9 @@ func (in Drawn) happen(m *Member) error {
 	if m.sum.Committee.index(e.From) != m.self {
 		return errUnexpected
 	}
+	if m.silent {
+		return nil // no error, here and below: journals have it of members that were silent
+	}
 	digest := m.sum.digest(e)
 	m.noise[m.self] = digest
 	m.hold(digest, e)
@@ -185,6 +188,9 @@ func (Closing) happen(m *Member) error {
 		return errUnexpected
 	}
 	m.closed, m.out.Took = true, true
+	if m.silent {
+		return nil
+	}
 	m.sayFresh()
 	m.sayAgain(KindAccept) // the leader lists what a quorum accepted, as far as the leader has heard
 	return nil
@@ -219,6 +225,9 @@ func (m *Member) leave(view uint32) {
 func (in Added) happen(m *Member) error {
 	if m.result != nil || m.over || m.quiet() || !m.asking || m.decided == nil || in.List != m.decided.list.Digest() || len(in.Total) != m.sum.Dimension {
 		return errUnexpected
+	}
+	if m.silent {
+		return nil
 	}
 	total := slices.Clone(in.Total)
 	for i := range m.sums {
