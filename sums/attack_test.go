@@ -379,8 +379,8 @@ func TestNoiseTwice(t *testing.T) {
 	}
 }
 
-// A member pledges a key to which nobody can seal. All others refuse it, the sum does not open,
-// and at its deadline they erase their keys.
+// A member pledges a key to which nobody can seal. All others refuse it and name that member,
+// the sum does not open, and at its deadline they erase their keys.
 func TestKeysThatNobodyCanSealTo(t *testing.T) {
 	for name, spoil := range map[string]func(key []byte){
 		"no ML-KEM key":             func(key []byte) { key[0], key[1], key[2] = 0xff, 0xff, 0xff },
@@ -400,6 +400,9 @@ func TestKeysThatNobodyCanSealTo(t *testing.T) {
 			m := n.members[i]
 			if m.machine.pledges[3] == nil || m.machine.keys != nil || m.machine.Opening() != nil {
 				t.Errorf("%s: member %d takes it, or does not know it", name, i)
+			}
+			if missing := m.machine.Missing(); !slices.Equal(missing, []int{3}) {
+				t.Errorf("%s: member %d waits for %v", name, i, missing)
 			}
 			if n.step(i, Deadline{}); !m.erased || m.done != nil {
 				t.Errorf("%s: member %d keeps its keys", name, i)

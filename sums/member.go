@@ -137,8 +137,8 @@ func (m *Member) Opening() *Opening { return m.opening }
 // Silent reports that the member takes no part because its keys were lost.
 func (m *Member) Silent() bool { return m.silent }
 
-// Missing lists the members whose answer, keys or noise an opening still waits for. It
-// is empty once the sum is open.
+// Missing lists the members whose answer, keys or noise an opening still waits for, and those
+// whose keys nobody can use. It is empty once the sum is open.
 func (m *Member) Missing() []int {
 	var list []int
 	all := uint16(1<<len(m.pledges) - 1)
@@ -149,6 +149,13 @@ func (m *Member) Missing() []int {
 			m.recalled == all && m.pledges[i] == nil,
 			m.keys != nil && !m.whole(m.noise[i]):
 			list = append(list, i)
+		}
+	}
+	if m.keys == nil && len(list) == 0 { // all pledges are there
+		for i, p := range m.pledges {
+			if _, err := p.key(); err != nil {
+				list = append(list, i)
+			}
 		}
 	}
 	return list

@@ -51,7 +51,7 @@ func (m *Member) pledge() {
 	}
 	k, err := m.sum.newKeys(list)
 	if err != nil {
-		return // a key is invalid: the sum never opens, and Missing lists that member for its noise
+		return // a key is invalid: the sum never opens, and Missing lists that member
 	}
 	m.keys, m.asked = k, true
 	m.out.Noise = &NoiseRequest{k}
