@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -807,6 +808,24 @@ func TestJournal(t *testing.T) {
 			t.Errorf("a journal whose bit %d is damaged was replayed, %d inputs", bit, len(got))
 		}
 		require.NoError(t, d.journal.Close())
+	}
+}
+
+// The end of a journal is torn, in a long message that looks as if long frames began everywhere
+// in it. That is noticed at once. A long frame that is whole and the last one shows damage.
+func TestTornJournalIsReadAtOnce(t *testing.T) {
+	torn := bytes.Repeat([]byte{0x00, 0x10, 0xff, 0xff}, 1<<20) // the first two bytes are a megabyte
+	binary.BigEndian.PutUint32(torn, 1<<30)
+	begun := time.Now()
+	if _, _, err := firstInput(torn); !errors.Is(err, errTorn) {
+		t.Errorf("the end is torn: %v", err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("that took %v", took)
+	}
+	last := frame(sums.EncodeInput(sums.Heard{Message: make([]byte, 2*shortFrame)}))
+	if _, _, err := firstInput(append(torn, last...)); !errors.Is(err, errFrame) {
+		t.Errorf("a length is damaged: %v", err)
 	}
 }
 
