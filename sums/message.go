@@ -11,7 +11,7 @@ type Kind uint8
 // The kinds of messages between members.
 const (
 	KindRecall   Kind = iota + 1 // asks what a peer holds of the sender; not signed
-	KindRecalled                 // the pledge that it holds, or nothing; not signed
+	KindRecalled                 // the pledge that it holds and what the other signed last, or nothing; not signed
 	KindPledge                   // the sender's keys, signed by its identity
 	KindNoise                    // the entry of its noise
 	KindCertify                  // the opening it holds, with all noise
