@@ -9,8 +9,16 @@ import (
 
 // begin brings the machine to the state in which it was stopped.
 func (m *member) begin() error {
-	if !m.dir.begun() && !(m.rest() && m.gather()) {
-		return nil
+	if !m.dir.begun() {
+		if !m.rest() {
+			return nil
+		}
+		if err := m.dir.room(); err != nil { // the others must not begin without this one
+			return err
+		}
+		if !m.gather() {
+			return nil
+		}
 	}
 	secrets, closes, err := m.dir.secrets(time.Now().Add(m.options.Open).Unix())
 	if err != nil {
@@ -52,8 +60,8 @@ func (m *member) begin() error {
 }
 
 // rest waits until the sum may begin. This member's own clock says so, or so many other
-// members that began that one of them is honest: a clock may be hours wrong. It returns
-// false if the run ends before.
+// members that want to begin that one of them is honest: a clock may be hours wrong. It
+// returns false if the run ends before.
 func (m *member) rest() bool {
 	for m.ctx.Err() == nil && time.Now().Before(m.options.Opens) {
 		if wait(m.ctx, min(time.Until(m.options.Opens), longestPause), m.part.others) {
@@ -63,9 +71,9 @@ func (m *member) rest() bool {
 	return m.ctx.Err() == nil
 }
 
-// gather waits until all other members answer, and are there but for as many as may be wrong:
-// these begin when they hear of it, see rest. The time for contributions counts from then. It
-// returns false if the run ends before.
+// gather waits until all other members answer and are there, too: the sum opens when all have
+// made their keys, and the time for contributions counts from when most of them did. Those that
+// rest begin when they hear of it. It returns false if the run ends before.
 func (m *member) gather() bool {
 	var missing []int
 	for i := range m.part.peers {
@@ -75,15 +83,11 @@ func (m *member) gather() bool {
 	}
 	for {
 		m.part.onDuty(Duty{Missing: slices.Clone(missing)})
-		silent := 0
 		missing = slices.DeleteFunc(missing, func(i int) bool {
-			n, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], nil)
-			if err != nil {
-				silent++
-			}
+			n, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], m.part.sum.ID[:])
 			return err == nil && !n.absent
 		})
-		if silent == 0 && len(missing) <= m.part.sum.Committee.Colluding {
+		if len(missing) == 0 {
 			return true
 		}
 		if wait(m.ctx, m.desk.config.Tick, nil); m.ctx.Err() != nil {

@@ -3,6 +3,7 @@ package summing
 import (
 	"context"
 	"crypto/ed25519"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,6 +98,37 @@ func TestMemberWithAFastClock(t *testing.T) {
 		r.start(m)
 	}
 	require.Eventually(t, "the sum is open", func() bool { return fast.desk.opening(r.sum.ID) != nil })
+}
+
+// While one member answers and takes no part yet, nobody makes keys: the sum would open when the
+// time for contributions is over.
+func TestMembersBeginTogether(t *testing.T) {
+	members, keys := committee(t)
+	r := &trial{t: t, members: members, sum: testSum(t, 3, keys)}
+	t.Cleanup(r.running.Wait)
+	last := members[len(members)-1]
+	id, err := PeerOf(last.desk.self)
+	require.NoError(t, err)
+	for _, m := range members[:len(members)-1] {
+		r.start(m)
+	}
+	for range 2 { // those that had begun would ask no more
+		since := time.Now()
+		require.Eventually(t, "all ask it", func() bool {
+			return !slices.ContainsFunc(members[:len(members)-1], func(m *device) bool { return !m.desk.contact(id).Answered.After(since) })
+		})
+	}
+	began := time.Now()
+	for _, m := range members {
+		if Holds(m.root, r.sum.ID) {
+			t.Error("one has begun without it")
+		}
+	}
+	r.start(last)
+	require.Eventually(t, "the sum is open", func() bool { return members[0].desk.opening(r.sum.ID) != nil })
+	if closes := members[0].desk.State(r.sum.ID).Closes; closes.Before(began.Add(time.Hour).Truncate(time.Second)) {
+		t.Errorf("it closes %v after the last member came, and takes contributions for an hour", closes.Sub(began))
+	}
 }
 
 // Members that buried a sum and were started again say to those who come later that it is dead.

@@ -161,6 +161,9 @@ func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byt
 	p.mu.Unlock()
 	switch {
 	case kind == callAsk:
+		if by := slices.Index(p.peers, from); by >= 0 && m == nil && bytes.Equal(body, p.sum.ID[:]) {
+			p.otherBegan(by)
+		}
 		return p.tell(body)
 	case kind == callUpload && len(body) == digestSize:
 		if m != nil {

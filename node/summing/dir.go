@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"p2pnode/gossip"
@@ -76,6 +77,18 @@ func (d *directory) name(file string) string { return filepath.Join(d.path, file
 func (d *directory) begun() bool {
 	_, err := os.Stat(d.name(keysName))
 	return err == nil
+}
+
+// leastRoom is how many bytes a member must have on its disk to begin: its keys and the start of
+// its journal take far less.
+const leastRoom = 1 << 20
+
+// room returns an error if the disk is known to have no room for that.
+func (d *directory) room() error {
+	if free := durable.Free(d.path); free >= 0 && free < leastRoom {
+		return fmt.Errorf("summing: %d KB are free on the disk of %s, and a member of a committee needs %d to begin: free some (%w)", free>>10, d.path, leastRoom>>10, syscall.ENOSPC)
+	}
+	return nil
 }
 
 // dead reports whether the sum ended without a result.

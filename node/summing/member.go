@@ -92,7 +92,7 @@ type member struct {
 // sum is over and no other member needs anything; then the desk serves the result. If it
 // is started again with the same root, it continues. It returns an error if the disk
 // fails, or if this identity is not a member.
-func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
+func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error) {
 	p, err := d.part(s)
 	if err != nil {
 		return err
@@ -109,6 +109,11 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) error {
 		m.queues = append(m.queues, newQueue())
 		m.offers = append(m.offers, make(chan struct{}, fetchesEach))
 	}
+	defer func() {
+		if err != nil {
+			p.offDuty()
+		}
+	}()
 	if m.dir, err = openDirectory(o.Root, s.ID); err != nil {
 		return fmt.Errorf("summing: %w", err)
 	}

@@ -78,7 +78,8 @@ func (p *part) opened(o *sums.Opening) {
 	}
 }
 
-// otherBegan notes that another member began with a sum with which the one here did not.
+// otherBegan notes that another member began with a sum, or wants to, with which the one here
+// did not begin.
 func (p *part) otherBegan(member int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,4 +104,11 @@ func (p *part) onDuty(duty Duty) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.duty = &duty
+}
+
+// offDuty says that the member here takes no part for now.
+func (p *part) offDuty() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.duty = nil
 }
