@@ -85,17 +85,28 @@ func (m *member) arrived(entry sums.Digest, upload []byte, in sums.Arrived) {
 	}
 }
 
-// get fetches a blob in its turn, on a goroutine of its own, unless it is being fetched
+// fetch is a blob that is being fetched, from the one peer that offers it, or from any that may
+// have it. Who offers what is another's, and sends it slowly, must not keep it from arriving.
+type fetch struct {
+	name gossip.BlobName
+	from peer.ID // empty: several may have it
+}
+
+// get fetches a blob in its turn, on a goroutine of its own, unless that is being done
 // already, and passes it to take. Then the turn is over. It reports whether a fetch has begun.
 // Of what several peers may have only so many blobs wait: the machine asks again at each tick.
 func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func() (func(), bool), check func([]byte) error, take func([]byte)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	missed := len(from) > 1
-	if m.fetching[name] || m.ctx.Err() != nil || missed && m.missed == fetches+waits {
+	begins := fetch{name: name}
+	if !missed {
+		begins.from = from[0]
+	}
+	if m.fetching[begins] || m.ctx.Err() != nil || missed && m.missed == fetches+waits {
 		return false
 	}
-	m.fetching[name] = true
+	m.fetching[begins] = true
 	if missed {
 		m.missed++
 	}
@@ -108,7 +119,7 @@ func (m *member) get(name gossip.BlobName, size int64, from []peer.ID, turn func
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.fetching, name)
+		delete(m.fetching, begins)
 		if missed {
 			m.missed--
 		} else {

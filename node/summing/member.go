@@ -14,7 +14,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"p2pnode/gossip"
 	"p2pnode/privacy"
 	"p2pnode/sums"
 )
@@ -81,7 +80,7 @@ type member struct {
 	told    bool           // the others were told that the sum is open
 
 	mu       sync.Mutex
-	fetching map[gossip.BlobName]bool
+	fetching map[fetch]bool
 	missed   int              // uploads that are being fetched because the machine misses them
 	visiting map[peer.ID]bool // contributors from which something is being fetched
 	held     map[sums.Digest]bool
@@ -100,7 +99,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	m := &member{
 		desk: d, part: p, options: o, self: slices.Index(s.Committee.Members, d.self),
 		inbox: make(chan sums.Input, inputs), uploads: newTurns(fetches, waits), slots: make(chan struct{}, fetches),
-		fetching: make(map[gossip.BlobName]bool), visiting: make(map[peer.ID]bool), held: make(map[sums.Digest]bool),
+		fetching: make(map[fetch]bool), visiting: make(map[peer.ID]bool), held: make(map[sums.Digest]bool),
 	}
 	if m.self < 0 {
 		return errors.New("summing: this node's identity is not a member of the committee; the task names the members")

@@ -859,7 +859,7 @@ func TestFewMissedUploadsWait(t *testing.T) {
 	p, err := NewDesk(fast(newIdentity(t), "")).part(s)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	m := &member{part: p, ctx: ctx, slots: make(chan struct{}), fetching: make(map[gossip.BlobName]bool)}
+	m := &member{part: p, ctx: ctx, slots: make(chan struct{}), fetching: make(map[fetch]bool)}
 	for i := range 1000 {
 		m.fetch(sums.Digest{byte(i >> 8), byte(i)}, m.others())
 	}
@@ -1071,6 +1071,25 @@ func TestMemberThatOffersWithoutEnd(t *testing.T) {
 	if len(first) != 3 {
 		t.Errorf("of three members, %d come first in their turn", len(first))
 	}
+}
+
+// A peer that offers what is another's, and sends it slowly, keeps a member neither from the
+// other's offer nor from what members have.
+func TestSlowOfferKeepsNothingBack(t *testing.T) {
+	m := &member{ctx: t.Context(), fetching: make(map[fetch]bool), visiting: make(map[peer.ID]bool)}
+	name, end := gossip.BlobName{1}, make(chan struct{})
+	get := func(from ...peer.ID) bool {
+		return m.get(name, 1, from, func() (func(), bool) { <-end; return nil, false }, nil, nil)
+	}
+	if !get("slow") || get("slow") || !get("owner") || !get("one", "other") || get("other", "one") {
+		t.Error("a blob is fetched once from each that offers it, and once from members")
+	}
+	close(end)
+	m.running.Wait()
+	if len(m.fetching) > 0 || m.missed != 0 || !get("slow") {
+		t.Errorf("%v are being fetched, and %d from members", m.fetching, m.missed)
+	}
+	m.running.Wait()
 }
 
 // In the largest committee a member opens 84 classes at once, in messages that are too long for
