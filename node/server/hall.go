@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
+	"time"
 
 	"p2pnode/internal/crowd"
 )
@@ -18,28 +20,47 @@ import (
 // itself. Tokens keep all places but spare ones, so there is always a stranger then. A
 // token that needs one more takes it from the token that keeps most, whose oldest
 // connection becomes a stranger: so no number of connections of others keeps anybody away.
+//
+// Whatever strangers do costs the processor something, so they share that too. They are read
+// in turn: who asks without end waits. New connections beyond a share are closed, after a
+// while, so that who comes again as soon as it is turned away does not come often.
 type hall struct {
 	net.Listener
 	places, spare int
 
 	mu        sync.Mutex
+	arrivals  *crowd.Work
+	reads     *crowd.Work // of strangers
+	waiting   int         // connections that are going to be closed
 	all       int
 	strangers *crowd.Places[*connection]
 	kept      map[string]*list.List // the connections of each token, by its ID; the oldest first
 }
 
+// strangerReads is how often strangers are read from in each shareWindow before the networks
+// that they come from share, and newConnections how many may come. A handshake and a request
+// take two reads each. Of the others waitingMost wait until they are closed.
+const (
+	strangerReads  = 512
+	newConnections = 256
+	shareWindow    = time.Second
+	waitingMost    = 1024
+)
+
 func newHall(l net.Listener, places, spare int) *hall {
 	strangers := crowd.NewPlaces[*connection](places + 1) // with the one that comes when all are taken
-	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string]*list.List)}
+	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string]*list.List),
+		arrivals: crowd.NewWork(newConnections, shareWindow), reads: crowd.NewWork(strangerReads, shareWindow)}
 }
 
 // connection is one connection of a hall.
 type connection struct {
 	net.Conn
-	of   *hall
-	gone bool
-	in   *list.List // those of its token; nil: it is a stranger
-	at   *list.Element
+	of    *hall
+	gone  bool
+	ended chan struct{} // closed when it is gone
+	in    *list.List    // those of its token; nil: it is a stranger
+	at    *list.Element
 
 	token  string          // the ID of the token that was shown last
 	life   context.Context // of that token; nil: none was shown
@@ -48,16 +69,45 @@ type connection struct {
 
 // Accept implements [net.Listener].
 func (h *hall) Accept() (net.Conn, error) {
-	conn, err := h.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := h.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		h.mu.Lock()
+		comes := h.arrivals.Take(network(conn), "", 1, time.Now())
+		h.mu.Unlock()
+		if comes {
+			return h.admit(conn), nil
+		}
+		h.turnAway(conn)
 	}
-	return h.admit(conn), nil
 }
+
+// turnAway closes a connection after a while, in which its client does not come again.
+func (h *hall) turnAway(conn net.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting >= waitingMost {
+		_ = conn.Close() // its client sees that it is closed
+		return
+	}
+	h.waiting++
+	time.AfterFunc(shareWindow, func() {
+		_ = conn.Close()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.waiting--
+	})
+}
+
+// network is what a connection comes from, as wide as networks are distinguished: addresses
+// may be so many that none has a part that is enough.
+func network(c net.Conn) netip.Addr { return crowd.Widest(source(c.RemoteAddr().String())).Addr() }
 
 // admit finds a place for a connection.
 func (h *hall) admit(conn net.Conn) *connection {
-	g := &connection{Conn: conn, of: h}
+	g := &connection{Conn: conn, of: h, ended: make(chan struct{})}
 	h.mu.Lock()
 	h.all++
 	g.mingle()
@@ -81,10 +131,30 @@ func (g *connection) Close() error {
 		if g.forget != nil {
 			g.forget()
 		}
+		close(g.ended)
 	}
 	g.gone = true
 	g.of.mu.Unlock()
 	return g.Conn.Close()
+}
+
+// Read implements [net.Conn].
+func (g *connection) Read(p []byte) (int, error) {
+	for !g.turn(time.Now()) {
+		select {
+		case <-g.ended:
+			return 0, net.ErrClosed
+		case <-time.After(shareWindow / 4):
+		}
+	}
+	return g.Conn.Read(p)
+}
+
+// turn reports whether the connection is read from now.
+func (g *connection) turn(now time.Time) bool {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	return g.in != nil || g.of.reads.Take(network(g), "", 1, now)
 }
 
 // enter puts the connection among those of a token, as the newest. The caller holds of.mu.

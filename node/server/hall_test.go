@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"p2pnode/internal/require"
@@ -225,4 +226,107 @@ func TestTokensMakeRoom(t *testing.T) {
 	if here := c.kept["greedy"]; here != nil || c.kept["owner"].Len() != 2 {
 		t.Errorf("%v places of a token that is shown no more", here)
 	}
+}
+
+// Who is read often, or comes often, waits for the others of its network; who shows a token,
+// or comes from elsewhere, does not.
+func TestStrangersShareTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(nil, 4, 1)
+		enter := func(from string) (*connection, net.Conn) {
+			near, far := net.Pipe()
+			t.Cleanup(func() { _, _ = near.Close(), far.Close() })
+			return h.admit(visitor{near, netip.MustParseAddr(from)}), far
+		}
+		flood, flooding := enter("203.0.113.9")
+		elsewhere, _ := enter("198.51.100.7")
+		owner, _ := enter("203.0.113.8")
+		owner.keep("one", t.Context())
+		now := time.Now()
+		for range strangerReads {
+			if !flood.turn(now) {
+				t.Fatal("who asks alone has to wait")
+			}
+		}
+		if flood.turn(now) || !elsewhere.turn(now) || !owner.turn(now) {
+			t.Error("a flood is read on, or others wait for it")
+		}
+		began, read := now, make(chan error)
+		go func() {
+			_, err := flood.Read(make([]byte, 1))
+			read <- err
+		}()
+		_, err := flooding.Write([]byte("x"))
+		require.NoError(t, err)
+		require.NoError(t, <-read)
+		if took := time.Since(began); took < shareWindow/2 || took > 2*shareWindow {
+			t.Errorf("it was read after %v", took)
+		}
+		for flood.turn(time.Now()) {
+		}
+		go func() {
+			_, err := flood.Read(make([]byte, 1))
+			read <- err
+		}()
+		synctest.Wait()
+		require.NoError(t, flood.Close())
+		if err := <-read; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a closed connection that waited: %v", err)
+		}
+	})
+}
+
+// Connections beyond the share of their network are not let in, and are closed after a while;
+// one from elsewhere is let in.
+func TestNewConnectionsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		comes := make(chan net.Conn, newConnections+waitingMost+3)
+		h := newHall(arrivals{nil, comes}, 4, 1)
+		var ends []net.Conn
+		come := func(from string) {
+			near, far := net.Pipe()
+			ends = append(ends, far)
+			comes <- visitor{near, netip.MustParseAddr(from)}
+		}
+		for range newConnections + waitingMost + 2 {
+			come("203.0.113.9")
+		}
+		come("198.51.100.7")
+		close(comes)
+		var in []net.Conn
+		for c, err := h.Accept(); err == nil; c, err = h.Accept() {
+			in = append(in, c)
+		}
+		if last := in[len(in)-1]; len(in) != newConnections+1 || source(last.RemoteAddr().String()).String() != "198.51.100.7" {
+			t.Errorf("%d were let in, the last from %v", len(in), last.RemoteAddr())
+		}
+		waiting := func() int {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.waiting
+		}
+		if n := waiting(); n != waitingMost {
+			t.Errorf("%d wait", n)
+		}
+		time.Sleep(2 * shareWindow)
+		if n := waiting(); n != 0 {
+			t.Errorf("%d are not closed", n)
+		}
+		for _, c := range append(in, ends...) {
+			_ = c.Close()
+		}
+	})
+}
+
+// arrivals is a listener to which connections come until the channel is closed.
+type arrivals struct {
+	net.Listener
+	from chan net.Conn
+}
+
+func (a arrivals) Accept() (net.Conn, error) {
+	if c, ok := <-a.from; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
 }
