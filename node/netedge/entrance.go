@@ -280,6 +280,13 @@ func (e *Entrance) wanted(p peer.ID) bool {
 	return h != nil && discovery.Wanted(*h, p)
 }
 
+// carriedBy reports whether a peer is a relay at which the host has a place, so that what
+// others send arrives on its connection. The tag is that of libp2p's search for relays.
+func (e *Entrance) carriedBy(p peer.ID) bool {
+	h := e.host.Load()
+	return h != nil && (*h).ConnManager().IsProtected(p, "autorelay")
+}
+
 // protects reports whether a connection to a peer is kept for any reason, as one to a relay
 // at which the host has a place.
 func (e *Entrance) protects(p peer.ID) bool {

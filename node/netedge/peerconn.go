@@ -154,7 +154,7 @@ func (c *peerConn) from() netip.Addr {
 
 // reads counts what was read from a peer, and reports whether there is time for more.
 func (e *Entrance) reads(c *peerConn) bool {
-	wanted := e.wanted(c.peer)
+	wanted := e.wanted(c.peer) || e.carriedBy(c.peer) // what a relay carries counts where it comes out
 	if wanted && c.own == nil {
 		c.own = crowd.NewWork(readMore, readWindow)
 	}

@@ -9,9 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	basic "github.com/libp2p/go-libp2p/p2p/net/connmgr"
 
 	"p2pnode/internal/require"
 	"p2pnode/internal/turn"
@@ -274,4 +276,32 @@ func TestDeadlinesFallTogether(t *testing.T) {
 			t.Errorf("set to %v, want %v", d.set, want)
 		}
 	})
+}
+
+// A relay at which the host has a place is read on while strangers have to share: what it
+// carries is theirs, and counts where it comes out.
+func TestTheRelayIsReadOn(t *testing.T) {
+	manager, err := basic.NewConnManager(1, 2)
+	require.NoError(t, err)
+	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
+	require.NoError(t, err)
+	defer h.Close()
+	e := newEntrance(Power{}, openDoor{})
+	e.guard(h)
+	read := func(c *peerConn, bytes int) bool {
+		c.read = bytes
+		return e.reads(c)
+	}
+	at := func(p peer.ID) *peerConn { return &peerConn{Conn: visitor{nil, "192.0.2.1"}, entrance: e, peer: p} }
+	stranger, relay := at(randomPeer(t)), at(randomPeer(t))
+	manager.Protect(relay.peer, "autorelay") // as libp2p does
+	if !read(stranger, readMore) || read(stranger, readPiece) {
+		t.Fatal("strangers do not share")
+	}
+	if !read(relay, readPiece) {
+		t.Error("the relay has to wait for those behind it")
+	}
+	if read(relay, readMore) {
+		t.Error("a relay sends without end")
+	}
 }
