@@ -52,7 +52,7 @@ func newAttack(scenarios []attack.Scenario, dir string) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, names []string) error { return o.run(cmd, scenarios, names, dir) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.quick, "quick", false, "some seconds of each attack, smaller ones, and none that takes minutes: two minutes in all")
+	f.BoolVar(&o.quick, "quick", false, "some seconds of each attack, smaller ones, and none that takes minutes: three minutes in all")
 	f.Float64Var(&o.minutes, "minutes", 2, "how long an attack lasts that has no end of its own")
 	f.BoolVar(&o.list, "list", false, "say which attacks there are, and make none")
 	f.StringVar(&o.daemon.program, "p2pnode", "", "the p2pnode to attack (default: the one beside testnet, or built from the source)")

@@ -66,13 +66,13 @@ func TestCosts(t *testing.T) {
 		}
 		return c
 	}
-	bars := costs("x", line(0.1, 40, 40, 40), line(0.3, 50, 60, 70, 80, 90, 90, 92, 96), true)
+	bars := costs("x", line(0.1, 40, 40, 40), line(0.3, 50, 60, 70, 80, 90, 90, 92, 96), 256, true)
 	for i, want := range []float64{56, 0.2, 4} {
 		if math.Abs(bars[i].Measured-want) > 1e-9 || !bars[i].Held {
 			t.Errorf("%+v, want %v", bars[i], want)
 		}
 	}
-	if bars := costs("x", line(0.1, 40, 40), line(0.3, 50, 60), false); len(bars) != 2 {
+	if bars := costs("x", line(0.1, 40, 40), line(0.3, 50, 60), 256, false); len(bars) != 2 {
 		t.Errorf("a short attack has no last half: %+v", bars)
 	}
 }

@@ -28,7 +28,7 @@ import (
 
 // field is where daemons are attacked: a lab in which every honest daemon is a host in
 // its own subnet, and the attacker is one host with many addresses. The first honest
-// daemon is the victim, from which all others start.
+// daemon is the victim, from which all others start unless there is a relay.
 type field struct {
 	Options
 	task       *learner.Task
@@ -36,6 +36,7 @@ type field struct {
 	lab        *lab.Lab
 	segment    *lab.Segment
 	attacker   *lab.Host // the attacker's host
+	relay      *person   // a relay, from which the daemons start if there is one
 	running    *errgroup.Group
 	life       context.Context // ends when a daemon fails, and with the scenario
 	honest     []*person
@@ -163,7 +164,8 @@ type person struct {
 	owner   *local.Connection // set once it runs
 	pid     int
 	id      peer.ID
-	addr    string // the address on which it listens, with its ID
+	listen  string // the address on which it listens
+	addr    string // that address, with its ID
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the process has ended
 }
@@ -183,10 +185,14 @@ func (f *field) prepare(set settings) (*person, error) {
 		return nil, err
 	}
 	c := datadir.DefaultConfig(f.task)
-	c.Listen = []string{fmt.Sprintf("/ip4/%v/tcp/%d", addr, daemonPort)}
+	p.listen = fmt.Sprintf("/ip4/%v/tcp/%d", addr, daemonPort)
+	c.Listen = []string{p.listen}
 	c.Listeners = 0               // the honest daemons are strangers to each other too
 	c.UPnP, c.MDNS = false, false // there is no router, and nobody else on its local network
-	if len(f.honest) > 0 {
+	switch {
+	case f.relay != nil:
+		c.Bootstrap = []string{f.relay.addr}
+	case len(f.honest) > 0:
 		c.Bootstrap = []string{f.victim().addr}
 	}
 	if set != nil {
@@ -271,9 +277,12 @@ func (f *field) acquaint(ctx context.Context) error {
 
 // learning starts n honest daemons that learn with each other, because their owners
 // have added each other. Each releases several times in ten seconds.
-func (f *field) learning(ctx context.Context, n int) error {
+func (f *field) learning(ctx context.Context, n int, also ...settings) error {
 	err := f.settle(n, func(c *datadir.Config) {
 		c.WakeSeconds, c.Releases, c.Epsilon = 2, f.task.Release.MaxReleases, f.task.Release.MaxEpsilon
+		for _, set := range also {
+			set(c)
+		}
 	})
 	if err == nil {
 		err = f.acquaint(ctx)

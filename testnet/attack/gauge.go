@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -93,11 +94,11 @@ func (c *course) mean(from, to float64) (mean float64) {
 	return mean
 }
 
-// costs returns the bars for what an attack cost a process, from what it used before
-// and during the attack.
-func costs(name string, before, during *course, long bool) []Bar {
+// costs returns the bars for what an attack of some identities cost a process, from what it
+// used before and during the attack. For more than 256 identities the memory is as much more.
+func costs(name string, before, during *course, identities int, long bool) []Bar {
 	bars := []Bar{
-		AtMost("1 memory: "+name, during.peak()-before.mean(0, 1), allowedMemory, "MB"),
+		AtMost("1 memory: "+name, during.peak()-before.mean(0, 1), allowedMemory*max(1, float64(identities)/256), "MB"),
 		AtMost("1 processor: "+name, during.share()-before.share(), allowedProcessor, "cores"),
 	}
 	if long {
@@ -109,36 +110,51 @@ func costs(name string, before, during *course, long bool) []Bar {
 // flood runs an attack for its length and measures bar 1. The daemons learn with each
 // other. attack must return when its context ends.
 func (f *field) flood(ctx context.Context, name string, attack func(context.Context)) ([]Bar, error) {
-	calm := 5 * time.Second
-	if !f.Quick {
-		calm = 20 * time.Second
-	}
-	f.Say(fmt.Sprintf("%v without the attack", calm))
-	before, during := new(course), new(course)
-	if err := f.sample(ctx, before, calm, nil); err != nil {
-		return nil, err
-	}
-	f.Say(fmt.Sprintf("%v of the attack", f.length()))
-	attacking, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() { defer close(ended); attack(attacking) }()
 	ears, blamed := newReceptions(f), make(map[string]bool)
-	err := f.sample(ctx, during, f.length(), func() error { return errors.Join(ears.listen(ctx), f.blames(ctx, blamed)) })
+	bars, stop, err := f.besiege(ctx, map[string]*person{name: f.victim()}, attack,
+		func() error { return errors.Join(ears.listen(ctx), f.blames(ctx, blamed)) })
 	stop()
-	<-ended
 	if err != nil {
 		return nil, err
 	}
 	if err := ears.wait(ctx); err != nil {
 		return nil, err
 	}
-	bars := costs(name, before, during, !f.Quick)
 	if ears.expected == 0 {
 		return nil, errors.New("attack: the honest daemons published nothing, so that nothing is known of delivery")
 	}
 	n := len(f.honest)
 	return append(bars, atLeast("1 delivery: "+name, ears.share(), allowedDelivery, "of the models"),
 		AtMost("3 honest nodes blamed: "+name, float64(len(blamed)), 0, fmt.Sprintf("of %d pairs", n*(n-1)))), nil
+}
+
+// besiege runs an attack and measures, for its length, what it costs some persons, by the
+// names of their bars. Each second it calls more, unless that is nil. The attack goes on until
+// the caller calls stop, which waits until it has ended.
+func (f *field) besiege(ctx context.Context, watched map[string]*person, attack func(context.Context), more func() error) (bars []Bar, stop func(), err error) {
+	calm := 5 * time.Second
+	if !f.Quick {
+		calm = 20 * time.Second
+	}
+	f.Say(fmt.Sprintf("%v without the attack", calm))
+	stop = func() {}
+	before, err := f.sample(ctx, watched, calm, nil)
+	if err != nil {
+		return nil, stop, err
+	}
+	f.Say(fmt.Sprintf("%v of the attack", f.length()))
+	attacking, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { defer close(ended); attack(attacking) }()
+	stop = func() { end(); <-ended }
+	during, err := f.sample(ctx, watched, f.length(), more)
+	if err != nil {
+		return nil, stop, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(watched)) {
+		bars = append(bars, costs(name, before[name], during[name], len(f.identities), !f.Quick)...)
+	}
+	return bars, stop, nil
 }
 
 // blames notes which honest daemons hold offences against which.
@@ -157,23 +173,28 @@ func (f *field) blames(ctx context.Context, blamed map[string]bool) error {
 	return nil
 }
 
-// sample looks at the victim every second for that time, and calls more each time.
-func (f *field) sample(ctx context.Context, c *course, length time.Duration, more func() error) error {
-	pid := f.victim().pid
-	for end := time.Now().Add(length); ; {
-		if err := c.add(pid); err != nil {
-			return err
+// sample looks at some persons every second for that time, and calls more each time.
+func (f *field) sample(ctx context.Context, watched map[string]*person, length time.Duration, more func() error) (map[string]*course, error) {
+	seen := make(map[string]*course)
+	for name := range watched {
+		seen[name] = new(course)
+	}
+	for n, end := 0, time.Now().Add(length); ; n++ {
+		for name, p := range watched {
+			if err := seen[name].add(p.pid); err != nil {
+				return nil, err
+			}
 		}
 		if more != nil {
 			if err := more(); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if time.Now().After(end) && len(c.sample) > 3 {
-			return nil
+		if time.Now().After(end) && n >= 3 {
+			return seen, nil
 		}
 		if err := rest(ctx, time.Second); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

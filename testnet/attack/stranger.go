@@ -37,7 +37,7 @@ type stranger struct {
 	key    crypto.PrivKey
 	signer *gossip.Signer
 	field  *field
-	addr   multiaddr.Multiaddr // the address on which it listens
+	addr   multiaddr.Multiaddr // where it says that it listens
 }
 
 // dialer opens connections from an address of a host of the lab.
@@ -68,15 +68,31 @@ func newKey() (crypto.PrivKey, peer.ID, error) {
 
 // stranger makes an identity at an address of the attacker. It listens there too, and
 // reads what the network's protocols send, without answering.
-func (f *field) stranger(from netip.Addr) (s *stranger, err error) {
+func (f *field) stranger(from netip.Addr) (*stranger, error) {
+	s, err := f.identity(from, libp2p.DisableRelay())
+	if err != nil {
+		return nil, err
+	}
+	listen := multiaddr.StringCast(fmt.Sprintf("/ip4/%v/tcp/0", from))
+	if err = f.attacker.Do(func() error { return s.Network().Listen(listen) }); err != nil {
+		return nil, err
+	}
+	s.addr = s.Network().ListenAddresses()[0]
+	return s, nil
+}
+
+// identity makes an identity that calls from an address of the attacker, and listens nowhere
+// yet. It goes through relays or not.
+func (f *field) identity(from netip.Addr, relays libp2p.Option) (*stranger, error) {
 	key, _, err := newKey()
 	if err != nil {
 		return nil, err
 	}
-	s = &stranger{key: key, signer: gossip.NewSigner(key, f.network), field: f}
+	s := &stranger{key: key, signer: gossip.NewSigner(key, f.network), field: f}
 	d := dialer{f.attacker, from}
 	s.Host, err = libp2p.New(
 		libp2p.Identity(key),
+		relays,
 		libp2p.NoListenAddrs,
 		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport(),
 			tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) { return d, nil })),
@@ -84,18 +100,12 @@ func (f *field) stranger(from netip.Addr) (s *stranger, err error) {
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.ResourceManager(&network.NullResourceManager{}),
 		libp2p.DisableMetrics(),
-		libp2p.DisableRelay(),
 		libp2p.UserAgent("p2pnode"))
 	if err != nil {
 		return nil, err
 	}
-	listen := multiaddr.StringCast(fmt.Sprintf("/ip4/%v/tcp/0", from))
-	if err = f.attacker.Do(func() error { return s.Network().Listen(listen) }); err == nil {
-		s.addr = s.Network().ListenAddresses()[0]
-		f.identities = append(f.identities, s)
-		return s, nil
-	}
-	return nil, errors.Join(err, s.Close())
+	f.identities = append(f.identities, s)
+	return s, nil
 }
 
 // strangers makes n identities at this many addresses.
