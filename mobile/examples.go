@@ -118,8 +118,9 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 // the daemon's report as JSON. skipBad leaves bad lines out; without it they are an
 // error that names the first; the report says what is wrong with each. A file that was
 // imported before, byte for byte, or that begins with all of one, is an error, because its
-// examples would get a second budget; with again it is imported all the same. It takes as
-// long as reading and writing do, and queued examples wait meanwhile, but not for a slow pipe.
+// examples would get a second budget; with again it is imported all the same. A file
+// without a line that names the columns, and a device, are [CodeInput]. It takes as long as
+// reading and writing do, and queued examples wait meanwhile, but not for a slow pipe.
 func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -148,13 +149,16 @@ func (n *Node) importCSV(path string, o api.ImportOptions) (report api.ImportRep
 	if err != nil {
 		return report, err
 	}
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		return report, wrongInput("%s is a directory; give the path of a CSV file", path)
+	case info.Mode()&os.ModeCharDevice != 0: // it may never end
+		return report, wrongInput("%s is a device; give the path of a CSV file", path)
 	}
 	rows := io.ReadSeeker(file)
 	if !info.Mode().IsRegular() { // it may be slow, and nothing else is written while rows are read
 		var drop func() error
-		if rows, drop, err = n.node.Receive(file); err != nil {
+		if rows, drop, err = n.node.Receive(file, o); err != nil {
 			return report, err
 		}
 		defer func() { err = errors.Join(err, drop()) }()

@@ -72,6 +72,13 @@ func TestNobodyWaitsForAPipe(t *testing.T) {
 	}
 }
 
+func TestADeviceIsNotImported(t *testing.T) {
+	n := open(t, linearConfig(t), nil)
+	if err := <-importing(n, os.DevNull); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "is a device") {
+		t.Error(err)
+	}
+}
+
 func TestCrashFileIsNoPipe(t *testing.T) {
 	if err := SetCrashFile(pipe(t)); errorCode(err) != CodeInput {
 		t.Error(err)

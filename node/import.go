@@ -32,7 +32,7 @@ func (n *Node) Import(ctx context.Context, r io.Reader, o api.ImportOptions) (re
 	if _, ok := r.(io.Seeker); ok {
 		return n.importFile(ctx, r, o)
 	}
-	whole, drop, err := n.Receive(r)
+	whole, drop, err := n.Receive(r, o)
 	if err != nil {
 		return report, err
 	}

@@ -250,6 +250,39 @@ func (s *trickle) Read(p []byte) (int, error) {
 	return s.rest.Read(p)
 }
 
+// unending is a file that begins with start and never ends.
+type unending struct {
+	start io.Reader
+	read  int
+}
+
+func (e *unending) Read(p []byte) (int, error) {
+	n, _ := e.start.Read(p) // its error is the end
+	if n == 0 {
+		clear(p)
+		n = len(p)
+	}
+	if e.read += n; e.read > 1<<20 {
+		return n, errors.New("more than a megabyte was read")
+	}
+	return n, nil
+}
+
+// What is no file of records is refused at its start, and does not fill the disk first.
+func TestTheStartOfAFileShowsThatItIsNone(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	for start, want := range map[string]string{
+		"":             "bytes of 0",
+		"a,b,z\n1,1,1": `no column "y"`,
+		"a,b,y\n1,1,1": `no column "key"`,
+	} {
+		_, err := n.Import(t.Context(), &unending{start: strings.NewReader(start)}, api.ImportOptions{ID: "key"})
+		if !errors.Is(err, api.ErrRequest) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", start, err, want)
+		}
+	}
+}
+
 // soon fails the test if what does not end soon.
 func soon(t *testing.T, what string, do func() error) {
 	t.Helper()

@@ -35,6 +35,19 @@ func OpenRows(r io.Reader, t *learner.Task, columns []string) (*rowfile.Reader, 
 	return rows, nil
 }
 
+// openRecords is OpenRows for records, whose IDs are in the named column; "" means that they
+// have none.
+func openRecords(r io.Reader, t *learner.Task, id string) (*rowfile.Reader, error) {
+	rows, err := OpenRows(r, t, t.Columns())
+	if err != nil {
+		return nil, err
+	}
+	if err := hasID(rows, id); err != nil {
+		return nil, api.WrongRequest(fmt.Errorf("node: read the rows: %w", err))
+	}
+	return rows, nil
+}
+
 // Cell returns the text that a row of a file has in a column of the task, and whether the
 // row has it. A text that is not in UTF-8 is an error: in JSON it would become another one.
 func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found bool, err error) {
@@ -61,12 +74,9 @@ func readable(column, text string) error {
 // r.
 func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport, take func(storage.Arrival) error) error {
 	report.Lines, report.Cells = []api.BadLine{}, []api.ColumnTally{}
-	rows, err := OpenRows(r, t, t.Columns())
+	rows, err := openRecords(r, t, id)
 	if err != nil {
 		return err
-	}
-	if err := hasID(rows, id); err != nil {
-		return api.WrongRequest(fmt.Errorf("node: read the rows: %w", err))
 	}
 	empty := true
 	err = rows.Each(func(row rowfile.Row) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -38,13 +39,14 @@ func (s spool) drop() error {
 }
 
 // Receive writes all that r sends to a file on the disk, for a caller of [Node.Import] that
-// must hold nothing while r is slow. drop removes the file.
-func (n *Node) Receive(r io.Reader) (whole io.ReadSeeker, drop func() error, err error) {
+// must hold nothing while r is slow. drop removes the file. It fails with the [api.ErrRequest] of
+// Import as soon as the start of r shows that r is no file of the task's records, and takes no more.
+func (n *Node) Receive(r io.Reader, o api.ImportOptions) (whole io.ReadSeeker, drop func() error, err error) {
 	s, err := n.newSpool()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := n.receive(s, r); err != nil {
+	if err := n.receive(s, r, o.ID); err != nil {
 		return nil, nil, errors.Join(err, s.drop())
 	}
 	return s, s.drop, nil
@@ -52,7 +54,13 @@ func (n *Node) Receive(r io.Reader) (whole io.ReadSeeker, drop func() error, err
 
 // receive fills a spool with all that r sends, while there is room on the disk, and goes
 // back to its start.
-func (n *Node) receive(s spool, r io.Reader) error {
+func (n *Node) receive(s spool, r io.Reader, id string) error {
+	if err := n.space(); err != nil {
+		return err
+	}
+	if _, err := openRecords(io.TeeReader(r, s), n.files.Task, id); err != nil {
+		return err
+	}
 	for {
 		if err := n.space(); err != nil {
 			return err

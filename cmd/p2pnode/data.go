@@ -66,8 +66,14 @@ lines are stored: use --id where a line may be sent twice.`,
 				return err
 			}
 			defer file.Close()
-			if info, err := file.Stat(); args[0] == "-" && err == nil && !info.Mode().IsRegular() {
+			info, err := file.Stat()
+			switch {
+			case err != nil:
+				return err
+			case args[0] == "-" && !info.Mode().IsRegular():
 				return importPipe(cmd, o, file, options)
+			case args[0] != "-" && info.Mode()&os.ModeCharDevice != 0: // it may never end
+				return fmt.Errorf("%s is a device; name a CSV file, or take - for standard input", args[0])
 			}
 			return ofFile(args[0], importFile(cmd, o, file, options))
 		},

@@ -19,7 +19,7 @@ func FuzzPipe(f *testing.F) {
 		r := bufio.NewReaderSize(in{bytes.NewReader(text), 1 + int(pieces)}, 16)
 		want := bytes.Split(text, []byte("\n"))
 		for i := 0; ; i++ {
-			l := readPipeLine(r)
+			l := readPipeLine(r, true)
 			if i >= len(want) || l.text != strings.TrimSuffix(string(want[i]), "\r") || (l.bad == nil) != utf8.Valid(want[i]) {
 				t.Fatalf("line %d of %q is %q, %v", i, text, l.text, l.bad)
 			}

@@ -265,7 +265,11 @@ func (p *pipeLines) summary() error {
 	if p.o.json {
 		return json.NewEncoder(p.cmd.OutOrStdout()).Encode(p.total)
 	}
-	_, err := io.WriteString(p.cmd.OutOrStdout(), printable(importedText(p.total.ImportReport)))
+	text := importedText(p.total.ImportReport)
+	if !p.begun { // it was interrupted
+		text = "No line had come.\n"
+	}
+	_, err := io.WriteString(p.cmd.OutOrStdout(), printable(text))
 	return err
 }
 
@@ -307,7 +311,7 @@ func readLines(ctx context.Context, in io.Reader) <-chan pipeLine {
 	go func() {
 		buffered := bufio.NewReaderSize(in, 1<<16)
 		for number := 1; ; number++ {
-			l := readPipeLine(buffered)
+			l := readPipeLine(buffered, number > 1) // a first line that is too long ends the import
 			end := l.err
 			l.number, l.err = number, nil
 			if (end == nil || l.text != "") && !send(l) {
@@ -323,8 +327,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan pipeLine {
 }
 
 // readPipeLine reads a line without its end. It skips the rest of a line that is too
-// long.
-func readPipeLine(r *bufio.Reader) (l pipeLine) {
+// long, or returns at once if there is nothing to go on with.
+func readPipeLine(r *bufio.Reader, goOn bool) (l pipeLine) {
 	var whole []byte
 	for {
 		part, err := r.ReadSlice('\n')
@@ -333,7 +337,7 @@ func readPipeLine(r *bufio.Reader) (l pipeLine) {
 		} else {
 			l.bad = errLongLine
 		}
-		if err == bufio.ErrBufferFull {
+		if err == bufio.ErrBufferFull && (goOn || l.bad == nil) {
 			continue
 		}
 		l.err = err

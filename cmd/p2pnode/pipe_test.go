@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"p2pnode/internal/require"
 	"p2pnode/node"
@@ -222,5 +225,32 @@ func TestKilledPipeLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	if n := strings.Count(string(out), "deleted"); n != 0 {
 		t.Errorf("%d records were replaced by the same", n)
+	}
+}
+
+// A pipe whose first line never ends is refused, and one that was interrupted before it says so.
+func TestPipeWithoutALine(t *testing.T) {
+	zeros, writer, err := os.Pipe()
+	require.NoError(t, err)
+	go func() {
+		_, _ = writer.Write(make([]byte, 2*maxPipeLine)) // an error once nobody reads
+	}()
+	var said strings.Builder
+	cmd := new(cobra.Command)
+	cmd.SetOut(&said)
+	cmd.SetContext(t.Context())
+	if err := importPipe(cmd, new(options), zeros, api.ImportOptions{}); !errors.Is(err, errLongLine) {
+		t.Errorf("a line without an end: %v", err)
+	}
+	require.NoError(t, zeros.Close(), writer.Close())
+
+	silent, writer, err := os.Pipe()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd.SetContext(ctx)
+	require.NoError(t, importPipe(cmd, new(options), silent, api.ImportOptions{}), writer.Close(), silent.Close())
+	if said.String() != "No line had come.\n" {
+		t.Errorf("an interrupted import says %q", said.String())
 	}
 }

@@ -50,6 +50,9 @@ type numberInput struct {
 	Number uint64 `path:"number"`
 }
 
+// mostUnread is how much of a file that was refused is read on, so that the client is answered.
+const mostUnread = 256 << 20
+
 // importInput is a file and the options of its import.
 type importInput struct {
 	SkipBad bool   `query:"skip_bad" doc:"leave bad lines out instead of refusing the file"`
@@ -76,8 +79,11 @@ func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[
 		return &body[api.ImportReport]{report}, nil
 	}
 	p := problemOf(err)
-	if p.Status == http.StatusUnprocessableEntity {
+	switch p.Status {
+	case http.StatusUnprocessableEntity:
 		p.Report = &report
+	case http.StatusBadRequest: // many clients look at the answer only when they have sent all
+		_, _ = io.CopyN(io.Discard, in.file, mostUnread)
 	}
 	return nil, p
 }

@@ -582,6 +582,28 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
+// A client that sends the whole of a file before it looks at the answer learns why the file was
+// refused at its start.
+func TestRefusedFile(t *testing.T) {
+	o := offer(t, false)
+	host := strings.TrimPrefix(o.url, "http://")
+	conn, err := net.Dial("tcp", host)
+	require.NoError(t, err)
+	defer conn.Close()
+	const size = 16 << 20
+	_, err = fmt.Fprintf(conn, "POST /v1/records/file HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", host, o.token(t, api.Admin), size)
+	require.NoError(t, err)
+	_, err = conn.Write(make([]byte, size))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err, answer.Body.Close())
+	if answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "bytes of 0") {
+		t.Errorf("%s: %s", answer.Status, text)
+	}
+}
+
 // Over TLS a client knows the node by its peer ID, and talks to no other.
 func TestPinnedPeer(t *testing.T) {
 	o := offer(t, true)
