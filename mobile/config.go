@@ -22,7 +22,8 @@ import (
 type Config struct {
 	// DataDir is a directory of the app's own that no other program can read and no
 	// backup copies: a restored copy is refused (see docs/mobile-reference.md). NewNode
-	// makes it if it does not exist.
+	// makes it if it does not exist. Take one without files of others: one with the name of a
+	// node's, as config.toml, is replaced. The root of a file system is [CodeInput].
 	DataDir string `json:"data_dir"`
 	// Task is the text of a task file (docs/tasks.md), or the name of a built-in task.
 	Task string `json:"task"`
@@ -166,6 +167,9 @@ func (c *Config) settle() (s settled, err error) {
 	}
 	if err := absolute(c.DataDir); err != nil {
 		return s, err
+	}
+	if dir := filepath.Clean(c.DataDir); filepath.Dir(dir) == dir {
+		return s, wrongInput("the data directory %q is the root of a file system; take a directory of the app's own that no backup copies", c.DataDir)
 	}
 	s.Config = *c
 	s.bootstrap, s.listen = slices.Clone(c.bootstrap), slices.Clone(c.listen)

@@ -80,6 +80,18 @@ func TestNewNodeRefusesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// It only settles the configuration: if that is not refused, a node in the root would be made.
+func TestDataDirIsNoRoot(t *testing.T) {
+	root := filepath.VolumeName(t.TempDir()) + string(filepath.Separator)
+	for _, dir := range []string{root, root + "x/..", root + "."} {
+		c := testConfig(t)
+		c.DataDir = dir
+		if _, err := c.settle(); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "is the root of a file system") {
+			t.Errorf("%q: %v", dir, err)
+		}
+	}
+}
+
 // An update of the app may bring other settings, and other constants of the task
 // that are each node's own; not another task, nor a larger budget.
 func TestAppsUpdate(t *testing.T) {
