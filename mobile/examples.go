@@ -30,12 +30,14 @@ func mostExamples(c *Config, t *learner.Task) int {
 
 // AddExample queues one example: its features as little-endian float64, laid out as
 // [Node.TaskJSON] says, and its label: a number, 1 or 0 for two classes, the number of
-// the class from 0 for several. A value outside its range counts as the nearest end. It
-// is written within a second; the event "stored" says so, and [Node.Flush] waits for
-// it. A full queue or a full node is [CodeFull], and the example is not taken. While the
-// disk has no room, which the event "error" reports once, queued examples wait, and are
-// written as soon as it has. After a write that failed on the way no example is accepted
-// any more: make room, stop the node and make a new one.
+// the class from 0 for several. A value outside its range counts as the nearest end, and a
+// number closer to 0 than 2.2e-308 that is not 0 (a subnormal one) is [CodeInput]: no
+// measurement is one, and many are whose bytes are in another order. The example is written
+// within a second; the event "stored" says so, and [Node.Flush] waits for it. A full queue or
+// a full node is [CodeFull], and the example is not taken. While the disk has no room, which
+// the event "error" reports once, queued examples wait, and are written as soon as it has.
+// After a write that failed on the way no example is accepted any more: make room, stop the
+// node and make a new one.
 func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
 	defer n.guard(&err)
 	leave, err := n.enter()
@@ -103,7 +105,7 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 		features, label := rowsLE[at:at+width-8], rowsLE[at+width-8:at+width]
 		y, err := decodeVector(label)
 		if err != nil {
-			return err
+			return wrongInput("row %d: the label: %w", at/width+1, err)
 		}
 		r, err := n.example(features, y[0])
 		if err != nil {

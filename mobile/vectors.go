@@ -10,6 +10,9 @@ import (
 // maxFeatures bounds the vectors that [NewFeatures] makes: no task has more features.
 const maxFeatures = 1 << 16
 
+// least is the least number that float64 holds with all its digits; those below are subnormal.
+const least = 0x1p-1022
+
 // Features builds a vector of features, instead of an app's own ByteBuffer. It is not
 // safe for concurrent use.
 type Features struct{ bytes []byte }
@@ -33,7 +36,9 @@ func (f *Features) Set(i int, v float64) (err error) {
 // empty one into null.
 func (f *Features) Bytes() []byte { return slices.Clone(f.bytes) }
 
-// decodeVector copies a vector. b is the app's memory and only valid during the call.
+// decodeVector copies a vector. b is the app's memory and only valid during the call. A number
+// that is not 0 and closer to it than least is an error: nobody measures one, and a whole number
+// or one of 32 bits is one if its bytes are in the other order, which is Java's own.
 func decodeVector(b []byte) ([]float64, error) {
 	if len(b)%8 != 0 {
 		return nil, fmt.Errorf("%d bytes are no vector of float64: each takes 8", len(b))
@@ -41,6 +46,9 @@ func decodeVector(b []byte) ([]float64, error) {
 	v := make([]float64, len(b)/8)
 	for i := range v {
 		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		if v[i] != 0 && math.Abs(v[i]) < least {
+			return nil, fmt.Errorf("number %d, counted from 0, is none that anybody measures: its bytes seem to be in the wrong order; set ByteOrder.LITTLE_ENDIAN, or give 0 for what is next to it", i)
+		}
 	}
 	return v, nil
 }

@@ -1,13 +1,15 @@
 package mobile
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
 func TestVectors(t *testing.T) {
-	want := []float64{0, -1.5, math.Inf(1), math.MaxFloat64, 5e-324}
+	want := []float64{0, -1.5, math.Inf(1), math.MaxFloat64, -least}
 	f := NewFeatures(len(want))
 	for i, v := range want {
 		if err := f.Set(i, v); err != nil {
@@ -22,6 +24,29 @@ func TestVectors(t *testing.T) {
 	clear(b) // the app's memory, once the call is over
 	if !slices.Equal(got, want) || slices.Equal(f.Bytes(), b) {
 		t.Error("a vector shares memory with the app")
+	}
+}
+
+// Java's buffers are big-endian unless they are told otherwise.
+func TestVectorsInTheOtherByteOrder(t *testing.T) {
+	n := open(t, linearConfig(t), nil)
+	for _, v := range []float64{1, -1.5, 1e9, math.Float64frombits(0x7ff8 << 48), math.Inf(1), float64(float32(.1))} {
+		features, label := make([]byte, 8*20), encodeVector([]float64{1})
+		binary.BigEndian.PutUint64(features[8*3:], math.Float64bits(v))
+		_, predicted := n.Predict(features)
+		for what, err := range map[string]error{
+			"AddExample":  n.AddExample(features, 1),
+			"AddExamples": n.AddExamples(slices.Concat(features, label)),
+			"Predict":     predicted,
+		} {
+			if errorCode(err) != CodeInput || !strings.Contains(err.Error(), "number 3, counted from 0") || !strings.Contains(err.Error(), "LITTLE_ENDIAN") {
+				t.Errorf("%s of %g: %v", what, v, err)
+			}
+		}
+	}
+	features, label := encodeVector(make([]float64, 20)), binary.BigEndian.AppendUint64(nil, math.Float64bits(1))
+	if err := n.AddExamples(slices.Concat(features, label)); errorCode(err) != CodeInput || !strings.Contains(err.Error(), "row 1: the label: ") {
+		t.Errorf("a label: %v", err)
 	}
 }
 
