@@ -3,6 +3,7 @@ package mobile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/node"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/netedge"
 	"p2pnode/node/ticket"
@@ -244,9 +246,10 @@ func (s *settled) open(log *slog.Logger) (*node.Node, error) {
 	return n, nil
 }
 
-// ofDirectory gives an error of a directory its code.
+// ofDirectory gives an error of a directory its code. A file that is missing there is not one
+// that the app has named.
 func ofDirectory(err error) error {
-	if errorCode(err) == CodeFailed {
+	if code := errorCode(err); code == CodeFailed || code == CodeInput && errors.Is(err, fs.ErrNotExist) && !errors.Is(err, api.ErrRequest) {
 		return coded(CodeStorage, err)
 	}
 	return err

@@ -61,6 +61,7 @@ func TestNewNodeRefusesWhatIsWrong(t *testing.T) {
 		"relative directory": {func(c *Config) { c.DataDir = "data" }, CodeInput},
 		"a file":             {func(c *Config) { c.DataDir = file }, CodeStorage},
 		"below a file":       {func(c *Config) { c.DataDir = filepath.Join(file, "x") }, CodeStorage},
+		"where none is made": {func(c *Config) { c.DataDir = "/proc/x" }, CodeStorage},
 		"no task":            {func(c *Config) { c.Task = "" }, CodeInput},
 		"unknown task":       {func(c *Config) { c.Task = "films" }, CodeInput},
 		"bad task":           {func(c *Config) { c.Task = "name = 3" }, CodeInput},
