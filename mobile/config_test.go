@@ -28,8 +28,8 @@ func TestParseConfig(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for text, want := range map[string]string{
-		``:                            "EOF",
-		`[]`:                          "cannot unmarshal",
+		``:                            "there is no JSON value",
+		`[]`:                          "a list where an object belongs",
 		`{"datadir":"/x"}`:            `unknown field "datadir"`,
 		`{"log_level":5}`:             "log level 5",
 		`{"min_battery_percent":101}`: "101 %",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"reflect"
 	"strings"
 )
@@ -20,7 +21,7 @@ func decodeJSON(text string, into any) error {
 	d.DisallowUnknownFields()
 	d.UseNumber()
 	if err := d.Decode(into); err != nil {
-		return err
+		return inWords(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("something follows the JSON value")
@@ -28,6 +29,46 @@ func decodeJSON(text string, into any) error {
 	d = json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	return exact(d, reflect.TypeOf(into).Elem().Kind() != reflect.Map)
+}
+
+// inWords returns an error of the decoder without Go's types, and without the value.
+func inWords(err error) error {
+	e, has := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case err == io.EOF:
+		return errors.New("there is no JSON value")
+	case err == io.ErrUnexpectedEOF:
+		return errors.New("the JSON value breaks off")
+	case !has:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	kind, _, _ := strings.Cut(e.Value, " ") // of "number -1"
+	found := map[string]string{"array": "a list", "object": "an object", "string": "text", "number": "a number", "bool": "true or false"}
+	text := fmt.Sprintf("%s where %s belongs", found[kind], expected(e.Type))
+	if e.Field != "" {
+		text = fmt.Sprintf("%q: %s", e.Field[strings.LastIndex(e.Field, ".")+1:], text)
+	}
+	return errors.New(text)
+}
+
+// expected says which JSON a type is read from.
+func expected(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Uint64:
+		return "a whole number of 0 or more"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	}
+	if t == reflect.TypeFor[netip.Addr]() {
+		return "the text of an address"
+	}
+	return "an object"
 }
 
 // exact returns an error if an object in the next value of valid JSON has a key twice or, if
