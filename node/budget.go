@@ -43,6 +43,9 @@ func (n *Node) Budget(context.Context) (api.Budget, error) {
 		Contradicted: n.ledger.Contradicted(), ForeignSum: n.ledger.ForeignSum(), Stranded: n.stranded() != nil, Cohorts: cohorts, Person: []api.PersonBudget{},
 		VisibleTo: VisibleTo, NotCovered: NotCovered(),
 	}
+	if n.files.Task.Silent() {
+		b.Releases = 0
+	}
 	if b.Sums, err = n.sumsBudget(); err != nil {
 		return api.Budget{}, err
 	}

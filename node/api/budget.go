@@ -37,7 +37,7 @@ type Budget struct {
 	Accounting string `json:"accounting"`           // how losses add up: "gdp", "pure", "renyi" or "plan"
 	Pace       string `json:"pace"`                 // how the budget is divided among releases: the key "pace"
 	Batch      int    `json:"batch"`                // of every 100 records, how many take part in a release; 0: all
-	Releases   int    `json:"releases"`             // that the budget is made for
+	Releases   int    `json:"releases"`             // that the budget is made for; 0: none, or any number without protection
 	// Left is how many more rounds the node can release with the records it has,
 	// Next the share of a cohort's budget that the next of them costs, and Rising
 	// says that the one after costs more.
