@@ -39,12 +39,14 @@ type training struct {
 // waits, takes part in the network while the conditions allow it, and brings the
 // personal model up to date, whether the node was started or not, and also while it is
 // paused. It takes at most maxMillis milliseconds, up to an hour of them, and about a
-// second more. It ends earlier when [Node.Pause] or [Node.Stop] is called meanwhile, and when
-// nothing is left to do: the model knows all, and either the conditions do not allow the
-// network, or no example can pay for a release, no private sum is being added up, and
-// nothing new has come from the committee and from the neighbours, all of them there, for 15
-// seconds. It does not wait for conditions to
-// change: call SetNetwork and SetPower before. The JSON says what was done:
+// second more. Their last quarter, ten seconds at most, is kept for the personal model:
+// where that needs less, Train returns sooner, of 8 seconds after a little more than 6. It
+// ends earlier still when [Node.Pause] or [Node.Stop] is called meanwhile, and when nothing
+// is left to do: the model knows all, and either the conditions do not allow the network,
+// or no example can pay for a release, no private sum is being added up, and nothing new
+// has come from the committee and from the neighbours, all of them there, for 15 seconds.
+// It does not wait for conditions to change: call SetNetwork and SetPower before. The JSON
+// says what was done:
 //
 //	{"millis":…, "online_millis":…, "waiting":"waiting for Wi-Fi", "stored":…, "releases":…, "heard":…, "fitted":true}
 //
