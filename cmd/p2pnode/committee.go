@@ -35,9 +35,10 @@ func committeeStatusCommand(o *options) *cobra.Command {
 member, what it holds. Works on members and on everybody else; without a daemon
 it says who the members are.
 
-The exit code is 0 if nothing is wrong, 1 if a sum waits for a member, or this
-member is silent because its keys were lost, and 3 if the node is paused or not
-running.`,
+The exit code is 0 if nothing is wrong, 1 if a sum waits for its committee, or
+this member is silent because its keys were lost, and 3 if the node is paused or
+not running. A sum that may open waits for its committee until all members have
+exchanged keys for it: a moment, if all are there.`,
 		Example: `  p2pnode committee status
   p2pnode committee status --json`,
 		Args: noArguments,
@@ -52,7 +53,7 @@ running.`,
 			switch {
 			case !known.Running:
 				return exitUnknown
-			case slices.ContainsFunc(known.List, waits):
+			case slices.ContainsFunc(known.List, func(k api.Sum) bool { return stuck(&known, &k) }):
 				return exitMissing
 			}
 			return nil
@@ -60,8 +61,10 @@ running.`,
 	}
 }
 
-// waits reports whether a sum cannot go on as things are.
-func waits(s api.Sum) bool { return len(s.Missing) > 0 || s.Duty != nil && s.Duty.Silent }
+// stuck reports whether a sum cannot go on as things are.
+func stuck(s *api.Sums, k *api.Sum) bool {
+	return s.Waits(k) || len(k.Missing) > 0 || k.Duty != nil && k.Duty.Silent
+}
 
 // committeeStatusText returns what writes the state of a committee, with commands that name
 // the directory by this flag.
@@ -95,8 +98,12 @@ func dutiesText(s api.Sums) string {
 	text := membersText(s.Committee, nil)
 	for _, k := range s.List {
 		if k.State != api.SumHere {
-			text += paragraph("", dutyLine(k)+".")
-			for _, m := range k.Missing {
+			line := dutyLine(k)
+			if s.Waits(&k) {
+				line += "; it waits for its committee"
+			}
+			text += paragraph("", line+".")
+			for _, m := range k.Lacking() {
 				text += "  missing: " + m + "\n"
 			}
 			if stake := k.Stake(s.Committee.Lacks(len(k.Missing))); stake != "" {

@@ -100,7 +100,11 @@ func sumRows(s *api.Sums, dir string) (rows [][]any) {
 		return nil
 	}
 	for _, k := range s.List {
-		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), stateOfSum(k), partText(k))
+		state := stateOfSum(k)
+		if s.Waits(&k) {
+			state += ", waits for its committee"
+		}
+		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), state, partText(k))
 		if k.State == api.SumHere {
 			text = fmt.Sprintf("%s, epoch %s: result here, of %d %s with %d %s; this node %s", k.Recipe, epochText(k),
 				k.People, plural(k.People, "person", "people"), k.Records, plural(int(k.Records), "record", "records"), partText(k))
@@ -111,7 +115,7 @@ func sumRows(s *api.Sums, dir string) (rows [][]any) {
 		}
 		if len(k.Missing) > 0 {
 			rows = append(rows, []any{"", fmt.Sprintf("%d of %d members of the committee %s missing: %s", len(k.Missing), len(s.Committee.Members),
-				plural(len(k.Missing), "is", "are"), strings.Join(k.Missing, ", "))})
+				plural(len(k.Missing), "is", "are"), strings.Join(k.Lacking(), "; "))})
 		}
 		if stake := k.Stake(s.Committee.Lacks(len(k.Missing))); stake != "" {
 			rows = append(rows, []any{"", "it " + stake})

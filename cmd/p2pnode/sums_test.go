@@ -78,7 +78,7 @@ func incomplete(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(between) {
 		_ = ts.Exec("p2pnode", "committee", "status", "--dir", args[0]) // whose exit code is not 0
-		if strings.Contains(strings.Join(strings.Fields(ts.ReadFile("stdout")), " "), "not open yet, 0 contributions here, 1 member missing.") {
+		if strings.Contains(strings.Join(strings.Fields(ts.ReadFile("stdout")), " "), "not open yet, 0 contributions here, 1 member missing; it waits for its committee.") {
 			return
 		}
 	}
@@ -244,7 +244,7 @@ func TestSumTexts(t *testing.T) {
 		{
 			statusText("")(api.Status{
 				Learner: "sums", Sums: &api.Sums{SumCounts: api.SumCounts{Known: 1}, Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
-					s.Epoch, s.State, s.Part, s.Missing, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Silent: true}
+					s.Epoch, s.State, s.Part, s.Missing, s.MissingWhy, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, []string{"has not sent its keys or its noise"}, &api.Duty{Silent: true}
 				})}},
 				Privacy: api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 1, SumsShare: 1, SumsOnly: true}, Done: true, Connected: 5,
 				Personal: &api.Comparison{Measure: "RMSE", Verdict: "better", LogLoss: &api.Three{}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}},
@@ -252,7 +252,7 @@ func TestSumTexts(t *testing.T) {
 			[]string{
 				"records none, and a member of the committee needs none", "committee this node is one of its 4 members (p2pnode committee status says more)",
 				"items, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "items, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
-				"1 of 4 members of the committee is missing: 12D3KooWmember4", "the newest records have spent 100 % of their budget, in private sums", "all private sums of the task are over", "it only fetches",
+				"1 of 4 members of the committee is missing: 12D3KooWmember4, which has not sent its keys or its noise", "the newest records have spent 100 % of their budget, in private sums", "all private sums of the task are over", "it only fetches",
 				"better: private sums change the error by -0.2500", "0.0000 with private sums", "peers 5 connected; nobody sends models here", "traffic 0 B in",
 			}, "releases left",
 		},
@@ -296,11 +296,11 @@ func TestSumTexts(t *testing.T) {
 		{budgetText(api.Budget{Person: []api.PersonBudget{{}}, Sums: &api.SumsBudget{Only: true}}), []string{"there are no records yet", "all private sums of the task are over"}, "retired"},
 		{
 			committeeStatusText(" --dir d")(api.Sums{SumCounts: api.SumCounts{All: 2, Known: 1}, Running: true, Committee: four, List: []api.Sum{here, with(func(s *api.Sum) {
-				s.State, s.Part, s.Missing, s.Duty = api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, &api.Duty{Held: 1}
+				s.State, s.Part, s.Missing, s.MissingWhy, s.Duty = api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, []string{"does not answer"}, &api.Duty{Held: 1}
 			})}}),
 			[]string{
 				"A committee of 4, of whom 1 may work together against the others. This node is a member.", "member1 this node", "member4 does not answer", "member4: it timed out",
-				"(items, epoch 1 of 2) not open yet, 1 contribution here, 1 member missing.", "missing: 12D3KooWmember4", "1 of 2 sums are over",
+				"(items, epoch 1 of 2) not open yet, 1 contribution here, 1 member missing; it waits for its committee.", "missing: 12D3KooWmember4, which does not answer", "1 of 2 sums are over",
 			}, "not running",
 		},
 		{
@@ -311,6 +311,9 @@ func TestSumTexts(t *testing.T) {
 			committeeStatusText(" --dir d")(api.Sums{Committee: four, Paused: []api.Pause{{Reason: "metered"}}}),
 			[]string{"It cannot tell who is there: it is paused since", "(metered); it takes part again after: p2pnode resume --dir d"}, "running",
 		},
+		{dutiesText(api.Sums{Running: true, Committee: four, List: []api.Sum{coming(api.SumWaiting, api.PartNone)}}), []string{"not open yet; it waits for its committee."}, "missing"},
+		{statusText("")(api.Status{Sums: &api.Sums{Running: true, Committee: four, List: []api.Sum{coming(api.SumWaiting, api.PartNone)}}}), []string{"not open yet, waits for its committee; this node has"}, "missing"},
+		{dutiesText(api.Sums{Running: true, Committee: four, List: []api.Sum{with(func(s *api.Sum) { s.State, s.Part, s.Opens = api.SumWaiting, api.PartNone, 1 })}}), []string{"opens after"}, "waits"},
 		{dutyLine(with(func(s *api.Sum) { s.State, s.Duty = api.SumOpen, &api.Duty{Silent: true} })), []string{"SILENT: its keys were lost"}, "here"},
 		{memberKeysText(api.MemberKeys{Peer: "12D3"}), []string{"12D3", "It has no keys for private sums"}, "SUM"},
 		{

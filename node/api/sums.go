@@ -42,6 +42,24 @@ func (s *Sums) Await() bool {
 		slices.ContainsFunc(s.List, func(k Sum) bool { return k.State != SumHere && k.State != SumDead })
 }
 
+// Waits reports whether a sum of s waits for its committee, as far as this node knows: it
+// may open, and no member that answered says that it has.
+func (s *Sums) Waits(k *Sum) bool {
+	return s.Running && k.State == SumWaiting && k.Part == PartNone && k.Opens == 0 &&
+		slices.ContainsFunc(s.Committee.Members, func(m Member) bool { return m.Answered > 0 })
+}
+
+// Lacking says who is missing, and why, one member each.
+func (s *Sum) Lacking() (list []string) {
+	for i, m := range s.Missing {
+		if i < len(s.MissingWhy) { // a daemon of another version says less
+			m += ", which " + s.MissingWhy[i]
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
 // Committee is who adds up, and who is believed: fewer than Colluding+1 of them are to
 // work together against the others.
 type Committee struct {
@@ -109,11 +127,12 @@ type Sum struct {
 	Price   float64 `json:"price"`
 	Numbers int     `json:"numbers"`  // that are added up
 	Noise   float64 `json:"noise_sd"` // in each of them, once opened
-	// Missing lists the members, by peer ID, that do not answer, or of whom a member knows
-	// that their keys or their noise has not come. Without all of them no sum opens. It is
-	// empty while the sum takes contributions.
-	Missing []string `json:"missing"`
-	Duty    *Duty    `json:"duty"` // as a member of the committee; nil: none, or not running
+	// Missing lists the members, by peer ID, that do not answer, that say that they have not
+	// begun with the sum, or of whom a member knows that their keys or their noise has not
+	// come. Without all of them no sum opens. It is empty while the sum takes contributions.
+	Missing    []string `json:"missing"`
+	MissingWhy []string `json:"missing_why"` // of each of Missing, such as "does not answer"
+	Duty       *Duty    `json:"duty"`        // as a member of the committee; nil: none, or not running
 
 	People  int      `json:"people"`  // contributors
 	Records uint64   `json:"records"` // of them

@@ -70,6 +70,7 @@ type part struct {
 	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
 	member    *member                    // nil: no member runs here
 	dead      bool                       // the member here erased its keys when the sum had no result
+	absent    map[peer.ID]bool           // members that had not begun with the sum when they were asked last
 	told      map[peer.ID]time.Time      // when news of each member of the committee made those who wait look last, or will
 	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first
 }
@@ -126,7 +127,7 @@ func (d *Desk) part(s *sums.Sum) (*part, error) {
 	}
 	p := &part{
 		sum: s, changed: make(chan struct{}, 1), others: make(chan struct{}), began: make(map[int]bool),
-		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte), told: make(map[peer.ID]time.Time),
+		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte), told: make(map[peer.ID]time.Time), absent: make(map[peer.ID]bool),
 	}
 	for i, id := range s.Committee.Members {
 		who, err := PeerOf(id)
@@ -372,7 +373,13 @@ func (d *Desk) ask(ctx context.Context, p *part, who peer.ID, entry []byte) (*ne
 	if err != nil {
 		return nil, err
 	}
-	return decodeNews(reply)
+	n, err := decodeNews(reply)
+	if err == nil {
+		p.mu.Lock()
+		p.absent[who] = n.absent
+		p.mu.Unlock()
+	}
+	return n, err
 }
 
 // fetchResult fetches and checks a result that a peer has.

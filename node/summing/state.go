@@ -1,6 +1,7 @@
 package summing
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,8 @@ type State struct {
 	Closed bool      // the time is over, or a quorum has certified the list
 	Dead   bool      // the keys of the member here are erased, or those of enough members, and there is no result
 	Duty   *Duty     // what this device has done as a member of the committee; nil: it is none
+	// Absent are the members that had not begun with the sum when they were asked last.
+	Absent map[peer.ID]bool
 }
 
 // Duty is how far a member of the committee has come in a sum.
@@ -40,7 +43,7 @@ func (d *Desk) State(sum sums.Digest) State {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := State{Closes: p.closes, Dead: p.dead && p.result == nil, Closed: p.decision != nil || !p.closes.IsZero() && !time.Now().Before(p.closes)}
+	s := State{Closes: p.closes, Dead: p.dead && p.result == nil, Closed: p.decision != nil || !p.closes.IsZero() && !time.Now().Before(p.closes), Absent: maps.Clone(p.absent)}
 	if p.duty != nil {
 		duty := *p.duty
 		duty.Missing = slices.Clone(duty.Missing)

@@ -56,8 +56,8 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 		if out.State == api.SumOpen || out.Opens > 0 { // nobody is asked for anything before the sum closes, or opens
 			break
 		}
-		if desk.contact(m).Failure != nil || state.Duty != nil && slices.Contains(state.Duty.Missing, i) {
-			out.Missing = append(out.Missing, m.String())
+		if why := wanting(desk.contact(m), &state, m, i); why != "" {
+			out.Missing, out.MissingWhy = append(out.Missing, m.String()), append(out.MissingWhy, why)
 		}
 	}
 	if d := state.Duty; d != nil {
@@ -66,10 +66,26 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 	return out
 }
 
+// wanting says why a sum waits for the i-th member, m; "" if it does not, as far as is known.
+func wanting(c Contact, s *State, m peer.ID, i int) string {
+	wanted := s.Duty != nil && slices.Contains(s.Duty.Missing, i)
+	switch {
+	case c.Failure != nil:
+		return "does not answer"
+	case wanted && c.Answered.IsZero():
+		return "was not called yet"
+	case s.Absent[m] && (wanted || s.Duty == nil && s.Closes.IsZero()):
+		return "has not begun with this sum"
+	case wanted:
+		return "has not sent its keys or its noise"
+	}
+	return ""
+}
+
 func (p *Plan) describe(s *sums.Sum, recipe int) api.Sum {
 	return api.Sum{
 		ID: hex.EncodeToString(s.ID[:]), Recipe: p.Kind(recipe), Epoch: s.Epoch, Epochs: p.Epochs(), Round: s.Round, Rounds: p.Recipe(recipe).Rounds(),
-		State: api.SumWaiting, Part: api.PartNone, Numbers: s.Dimension, Noise: s.Noise(), Missing: []string{}, Signed: []string{}, Voted: []string{},
+		State: api.SumWaiting, Part: api.PartNone, Numbers: s.Dimension, Noise: s.Noise(), Missing: []string{}, MissingWhy: []string{}, Signed: []string{}, Voted: []string{},
 	}
 }
 

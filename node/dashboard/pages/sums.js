@@ -1,6 +1,6 @@
 // Private sums, and how far they have come.
 import { card, empty, h, table } from './dom.js';
-import { clock, count, lasting, plural, share, short } from './words.js';
+import { clock, count, lacking, lasting, plural, share, short } from './words.js';
 
 const states = {
   waiting: 'waits for the committee', open: 'takes contributions', closed: 'is being added up', here: 'the result is here', dead: 'has failed: the committee erased its keys before the end',
@@ -34,7 +34,7 @@ function part(k) {
 function state(k) {
   if (silent(k)) return 'opened, no news since';
   if (k.opens) return `opens after ${clock(1000 * k.opens)}`;
-  const missing = k.missing?.length ? `; missing: ${k.missing.map(short).join(', ')}` : '';
+  const missing = k.missing?.length ? `; missing: ${lacking(k).join('; ')}` : '';
   return (states[k.state] || k.state) + missing;
 }
 

@@ -47,6 +47,9 @@ export function bytes(n) {
 // sumsWait reports whether private sums wait for this node, a member of the committee, while it is away.
 export const sumsWait = (sums) => sums?.committee.members.some((m) => m.self) && sums.sums.some((k) => k.state !== 'here' && k.state !== 'dead');
 
+// lacking says which members a sum waits for, and why.
+export const lacking = (k) => k.missing.map((m, i) => `${short(m)}${k.missing_why?.[i] ? `, which ${k.missing_why[i]}` : ''}`);
+
 // lasting says how long it is since a moment.
 export function lasting(moment) {
   const seconds = Math.max(0, (Date.now() - moment) / 1000);
