@@ -109,7 +109,7 @@ func (n *Node) checkCommittee(ctx context.Context, s *session) []api.MemberCheck
 				err = s.strange(ctx, m, n)
 			}
 			if out[i].Reached = err == nil; err != nil {
-				out[i].Why = discovery.Reason(err)
+				out[i].Why = s.unanswered(m, err, n)
 			}
 		})
 	}
@@ -263,6 +263,20 @@ func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 		return earlier // nothing was tried just now
 	}
 	return err
+}
+
+// unanswered says why a member of the committee could not be called.
+func (s *session) unanswered(id peer.ID, err error, n *Node) string {
+	protocols, unknown := s.host.Peerstore().GetProtocols(id)
+	switch {
+	case unknown == nil && len(protocols) > 0 && !n.book.Belongs(protocols) && s.host.Network().Connectedness(id) == network.Connected:
+		return n.foreign(protocols).Error()
+	case !errors.Is(err, swarm.ErrNoAddresses):
+		return discovery.Reason(err)
+	case s.desk.Met(id):
+		return "no address of it is known any more"
+	}
+	return "no address of it is known yet: it was not met since this node started"
 }
 
 // introduction is how long a peer may take to say that it takes part in the task: a peer

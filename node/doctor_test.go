@@ -195,6 +195,13 @@ func TestDoctorFindsMembersOfAnotherTask(t *testing.T) {
 			t.Errorf("what to do begins with %q", d.Problems[0])
 		}
 	}
+	if why := d.Committee[2].Why; why != "no address of it is known yet: it was not met since this node started" {
+		t.Errorf("a member that was not met: %q", why)
+	}
+	require.Eventually(t, "the committee is told in the same words", func() bool {
+		s := status(t, n)
+		return !slices.ContainsFunc(d.Committee, func(m api.MemberCheck) bool { return !slices.Contains(s.Sums.Committee.Members, api.Member{Peer: m.Peer, Failure: m.Why}) })
+	})
 	wantProblem(t, d, p.nodes[2].self.String(), "cannot be reached")
 	if text := strings.Join(d.Problems, "\n"); strings.Contains(text, "ask its owner to run it") {
 		t.Errorf("to run what may run:\n%s", text)

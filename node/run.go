@@ -157,7 +157,7 @@ func (n *Node) newSession(h host.Host) (*session, error) {
 	}
 	hood := newNeighbourhood(n, h, past, signer, choices, view)
 	s := &session{host: h, hood: hood, ended: make(chan struct{})}
-	if s.desk, err = n.newDesk(func(ctx context.Context, who peer.ID) { s.discovery.Find(ctx, who) }); err != nil {
+	if s.desk, err = n.newDesk(s); err != nil {
 		return nil, err
 	}
 	g, err := gossip.New(h, n.gossipConfig(signer, s))

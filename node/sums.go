@@ -25,8 +25,8 @@ func (n *Node) resultsDir() string { return filepath.Join(n.dir, datadir.Results
 
 func (n *Node) committeeDir() string { return filepath.Join(n.dir, datadir.CommitteeDir) }
 
-// newDesk makes the desk for private sums; it returns nil if the task has none.
-func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, error) {
+// newDesk makes a session's desk for private sums; it returns nil if the task has none.
+func (n *Node) newDesk(s *session) (*summing.Desk, error) {
 	if n.sums == nil {
 		return nil, nil
 	}
@@ -34,7 +34,9 @@ func (n *Node) newDesk(find func(context.Context, peer.ID)) (*summing.Desk, erro
 	if err != nil {
 		return nil, err
 	}
-	return summing.NewDesk(n.sums.plan.Config(summing.Config{Identity: key, Results: n.resultsDir(), Logger: logs.For(n.log, logs.Sums), Find: find})), nil
+	find := func(ctx context.Context, who peer.ID) { s.discovery.Find(ctx, who) }
+	reason := func(who peer.ID, err error) string { return s.unanswered(who, err, n) }
+	return summing.NewDesk(n.sums.plan.Config(summing.Config{Identity: key, Results: n.resultsDir(), Logger: logs.For(n.log, logs.Sums), Find: find, Reason: reason})), nil
 }
 
 // sum takes part in the task's private sums until ctx ends or all are over.

@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/discovery"
 	"p2pnode/gossip"
 	"p2pnode/storage"
 	"p2pnode/sums"
@@ -25,6 +26,8 @@ type Config struct {
 	Logger   *slog.Logger
 	// Find makes the addresses of a member known to the host, if it can. Optional.
 	Find func(context.Context, peer.ID)
+	// Reason says for people why a call of a member failed. Optional.
+	Reason func(who peer.ID, err error) string
 	// Tick is the time after which a member repeats what may have been lost, and the unit
 	// of the time after which a device sends its contribution. View is how long a
 	// member's first view of a vote lasts. Retry is the time after which a device asks
@@ -85,6 +88,9 @@ func NewDesk(c Config) *Desk {
 		if *d.value <= 0 {
 			*d.value = d.usual
 		}
+	}
+	if c.Reason == nil {
+		c.Reason = func(_ peer.ID, err error) string { return discovery.Reason(err) }
 	}
 	return &Desk{
 		config: c, self: sums.Identity(c.Identity.Public().(ed25519.PublicKey)),

@@ -60,6 +60,9 @@ func (d *Desk) contact(who peer.ID) Contact {
 	return d.contacts[who]
 }
 
+// Met reports whether a member has answered since this device started.
+func (d *Desk) Met(who peer.ID) bool { return !d.contact(who).Answered.IsZero() }
+
 // called notes whether a peer answered.
 func (d *Desk) called(who peer.ID, err error) {
 	d.mu.Lock()

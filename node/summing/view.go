@@ -8,7 +8,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"p2pnode/discovery"
 	"p2pnode/node/api"
 	"p2pnode/sums"
 )
@@ -26,7 +25,7 @@ func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
 				m.Answered = contact.Answered.Unix()
 			}
 			if contact.Failure != nil {
-				m.Failure = discovery.Reason(contact.Failure)
+				m.Failure = desk.config.Reason(p.members[i], contact.Failure)
 			}
 		}
 		out.Members = append(out.Members, m)
