@@ -167,7 +167,7 @@ func missingProblems(d *api.Diagnosis, sums *api.Sums) (problems []string) {
 	}
 	for _, s := range sums.List {
 		if stake := s.Stake(sums.Committee.Lacks(missing)); stake != "" {
-			problems = append(problems, fmt.Sprintf("the closed sum %s %s", s.ID[:8], stake))
+			problems = append(problems, fmt.Sprintf("the %s sum %s %s", s.State, s.ID[:8], stake))
 		}
 	}
 	return problems

@@ -200,7 +200,9 @@ func TestDoctorFindsMembersOfAnotherTask(t *testing.T) {
 	}
 	require.Eventually(t, "the committee is told in the same words", func() bool {
 		s := status(t, n)
-		return !slices.ContainsFunc(d.Committee, func(m api.MemberCheck) bool { return !slices.Contains(s.Sums.Committee.Members, api.Member{Peer: m.Peer, Failure: m.Why}) })
+		return !slices.ContainsFunc(d.Committee, func(m api.MemberCheck) bool {
+			return !slices.Contains(s.Sums.Committee.Members, api.Member{Peer: m.Peer, Failure: m.Why})
+		})
 	})
 	wantProblem(t, d, p.nodes[2].self.String(), "cannot be reached")
 	if text := strings.Join(d.Problems, "\n"); strings.Contains(text, "ask its owner to run it") {
@@ -219,7 +221,7 @@ func TestDoctorSaysWhatIsAtStake(t *testing.T) {
 		want  []string
 	}{
 		{api.SumWaiting, hour, []string{asleep, "a private sum opens only when all members of its committee are there"}},
-		{api.SumOpen, hour, []string{asleep}},
+		{api.SumOpen, hour, []string{asleep, "the open sum abcdabcd needs 1 more of the members until " + hour.Format("15:04 (Monday 2 January)") + "; otherwise it is dead, and what was paid for it is lost"}},
 		{api.SumClosed, hour, []string{asleep, "the closed sum abcdabcd needs 1 more of the members until " + hour.Format("15:04 (Monday 2 January)") + "; otherwise it is dead, and what was paid for it is lost"}},
 		{api.SumClosed, time.Unix(0, 0), []string{asleep, "the closed sum abcdabcd had to be added up until " + time.Unix(0, 0).Format("15:04 (Monday 2 January)") +
 			": unless a member that is missing has its result, it is dead, and what was paid for it is lost"}},

@@ -167,6 +167,29 @@ func setSummed(t *testing.T, from, home, node string) {
 	require.NoError(t, copyResult(known.List[0].File, home, func([]byte) {}))
 }
 
+// committee status ends with exit code 1 while a sum cannot go on.
+func TestStuck(t *testing.T) {
+	all := api.Sums{Running: true, Committee: api.Committee{Members: []api.Member{{Answered: 1}, {}}}}
+	for _, c := range []struct {
+		sum  api.Sum
+		want bool
+	}{
+		{api.Sum{State: api.SumWaiting, Part: api.PartNone}, true},
+		{api.Sum{State: api.SumWaiting, Part: api.PartNone, Opens: 1}, false},
+		{api.Sum{State: api.SumWaiting, Part: api.PartSent}, false},
+		{api.Sum{State: api.SumOpen}, false},
+		{api.Sum{State: api.SumOpen, Missing: []string{"x", "y"}}, true},
+		{api.Sum{State: api.SumOpen, Duty: &api.Duty{Silent: true}}, true},
+	} {
+		if got := stuck(&all, &c.sum); got != c.want {
+			t.Errorf("%+v: %v", c.sum, got)
+		}
+	}
+	if stuck(&api.Sums{Running: true, Committee: api.Committee{Members: []api.Member{{}}}}, &api.Sum{State: api.SumWaiting, Part: api.PartNone}) {
+		t.Error("a sum waits for a committee of which nobody has told anything yet")
+	}
+}
+
 // The texts about private sums say what an owner must not miss.
 func TestSumTexts(t *testing.T) {
 	member := func(i int, m api.Member) api.Member {
@@ -239,6 +262,12 @@ func TestSumTexts(t *testing.T) {
 		{sumText(known, lacking(1)), []string{"closed, being added up"}, "otherwise"},
 		{dutiesText(api.Sums{Committee: four, List: []api.Sum{lacking(2)}}), []string{"2 members missing", "It needs 1 more of the members until 17:05"}, "opens"},
 		{statusText("")(api.Status{Sums: &api.Sums{Committee: four, List: []api.Sum{lacking(3)}}}), []string{"3 of 4 members of the committee are missing", "it needs 2 more of the members until 17:05"}, "opens"},
+		{
+			dutiesText(api.Sums{Running: true, Committee: four, List: []api.Sum{with(func(s *api.Sum) {
+				s.State, s.Missing, s.MissingWhy, s.Dies = api.SumOpen, lacking(2).Missing, []string{"does not answer", "does not answer"}, lacking(2).Dies
+			})}}),
+			[]string{"open until", "2 members missing.", "member4, which does not answer", "It needs 1 more of the members until 17:05"}, "waits",
+		},
 		{sumText(known, coming(api.SumWaiting, api.PartNone)), []string{"not open yet", "Nothing is paid for it yet. It opens when all members"}, "masked"},
 		{sumText(known, coming(api.SumWaiting, api.PartSent)), []string{"opened, no news since", "this node has paid", "looked for in the result when that is here"}, "not open yet"},
 		{

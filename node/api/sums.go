@@ -129,7 +129,8 @@ type Sum struct {
 	Noise   float64 `json:"noise_sd"` // in each of them, once opened
 	// Missing lists the members, by peer ID, that do not answer, that say that they have not
 	// begun with the sum, or of whom a member knows that their keys or their noise has not
-	// come. Without all of them no sum opens. It is empty while the sum takes contributions.
+	// come. Without all of them no sum opens. While the sum takes contributions it is empty
+	// as long as those who answer are enough to open it.
 	Missing    []string `json:"missing"`
 	MissingWhy []string `json:"missing_why"` // of each of Missing, such as "does not answer"
 	Duty       *Duty    `json:"duty"`        // as a member of the committee; nil: none, or not running
@@ -146,10 +147,10 @@ type Sum struct {
 // something of the device.
 const MomentsLeast = learner.MomentsLeast
 
-// Stake says what a closed sum needs that lacks so many members, and until when; "" if it
-// lacks none.
+// Stake says what an open or closed sum needs that lacks so many members, and until when; ""
+// if it lacks none.
 func (s *Sum) Stake(lacks int) string {
-	if s.State != SumClosed || lacks == 0 {
+	if s.State != SumOpen && s.State != SumClosed || lacks == 0 {
 		return ""
 	}
 	dies := time.Unix(s.Dies, 0)

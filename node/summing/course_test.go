@@ -216,17 +216,7 @@ func TestDeviceWaitsForTheOpening(t *testing.T) {
 // A member without records leaves out the other rounds of an epoch that ended without a result,
 // as all nodes do, and goes on with the next one, also after a restart.
 func TestAttendAfterADeadSum(t *testing.T) {
-	task := learner.Linear()
-	task.Sums = learner.Sums{Recipes: []learner.Recipe{{Kind: "gradient", Share: 1, Rounds: 2}}, Colluding: 1, Contributors: 10, Records: 10, Epochs: 2, CloseSeconds: 60}
-	var keys []ed25519.PrivateKey
-	for range 4 {
-		key := newIdentity(t)
-		who, err := PeerOf(sums.Identity(key.Public().(ed25519.PublicKey)))
-		require.NoError(t, err)
-		keys, task.Sums.Committee = append(keys, key), append(task.Sums.Committee, who.String())
-	}
-	plan, err := NewPlan(task, nil, sums.Digest{1})
-	require.NoError(t, err)
+	plan, keys := planOf(t)
 	var list []*sums.Sum // by epoch and round
 	for s := range plan.sums(0) {
 		list = append(list, s)
@@ -250,4 +240,20 @@ func TestAttendAfterADeadSum(t *testing.T) {
 		stop()
 		require.NoError(t, <-ended)
 	}
+}
+
+// planOf returns a plan of two epochs of two rounds, and the keys of its committee of four.
+func planOf(t *testing.T) (*Plan, []ed25519.PrivateKey) {
+	task := learner.Linear()
+	task.Sums = learner.Sums{Recipes: []learner.Recipe{{Kind: "gradient", Share: 1, Rounds: 2}}, Colluding: 1, Contributors: 10, Records: 10, Epochs: 2, CloseSeconds: 60}
+	var keys []ed25519.PrivateKey
+	for range 4 {
+		key := newIdentity(t)
+		who, err := PeerOf(sums.Identity(key.Public().(ed25519.PublicKey)))
+		require.NoError(t, err)
+		keys, task.Sums.Committee = append(keys, key), append(task.Sums.Committee, who.String())
+	}
+	plan, err := NewPlan(task, nil, sums.Digest{1})
+	require.NoError(t, err)
+	return plan, keys
 }

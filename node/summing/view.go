@@ -52,12 +52,15 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 		out.State = api.SumClosed
 	}
 	for i, m := range p.members {
-		if out.State == api.SumOpen || out.Opens > 0 { // nobody is asked for anything before the sum closes, or opens
+		if out.Opens > 0 { // nobody is asked for anything before
 			break
 		}
 		if why := wanting(desk.contact(m), &state, m, i); why != "" {
 			out.Missing, out.MissingWhy = append(out.Missing, m.String()), append(out.MissingWhy, why)
 		}
+	}
+	if out.State == api.SumOpen && len(p.members)-len(out.Missing) >= p.committee.Quorum() { // it goes on without them
+		out.Missing, out.MissingWhy = []string{}, []string{}
 	}
 	if d := state.Duty; d != nil {
 		out.Duty = &api.Duty{Silent: d.Silent, Held: d.Held, Over: d.Over}

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/require"
+	"p2pnode/node/api"
 )
 
 // What is known of a member says why a sum waits for it.
@@ -35,5 +38,24 @@ func TestWanting(t *testing.T) {
 	}
 	if got := wanting(answers, &State{Duty: on, Absent: absent}, m, 2); got != "has not begun with this sum" {
 		t.Errorf("a member knows %q", got)
+	}
+}
+
+// An open sum goes on without as many members as may collude, and not without more.
+func TestOpenSumSaysWhoIsMissing(t *testing.T) {
+	plan, keys := planOf(t)
+	s, err := plan.Sum(0, 1, 1)
+	require.NoError(t, err)
+	d := NewDesk(fast(keys[0], t.TempDir()))
+	p, err := d.part(s)
+	require.NoError(t, err)
+	p.closes = time.Now().Add(time.Hour)
+	for i, want := range []int{0, 2, 3} {
+		d.called(plan.members[i+1], errors.New("asleep"))
+		c, told := plan.DescribeCommittee(d, plan.members[0]), plan.Describe(d, s, 0, time.Time{})
+		stake := told.Stake(c.Lacks(len(told.Missing)))
+		if told.State != api.SumOpen || len(told.Missing) != want || len(told.MissingWhy) != want || (stake == "") != (want == 0) {
+			t.Errorf("%d are asleep: %+v, at stake %q", i+1, told, stake)
+		}
 	}
 }
