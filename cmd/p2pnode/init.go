@@ -76,7 +76,7 @@ what --set says counts more, and flags of their own count most.`,
 				return err
 			}
 			if self, err := datadir.PeerOf(o.dir); err == nil && report.Sums != nil {
-				report.Sums.Member = slices.Contains(report.Sums.Committee, self.String())
+				report.Sums.place(self.String(), f.identity != "")
 			}
 			return show(cmd, o, report, newDirectory.String)
 		},
@@ -321,8 +321,16 @@ type newSums struct {
 	Committee []string `json:"committee"`
 	Colluding int      `json:"colluding"`
 	Member    bool     `json:"member"` // this node is one
+	Outside   string   `json:"-"`      // the owner chose this identity, which is none of the committee
 	// OnlyFetches is as in [api.Sums].
 	OnlyFetches bool `json:"only_fetches"`
+}
+
+// place notes whether a peer, whose identity the owner chose or not, is in the committee.
+func (s *newSums) place(self string, chosen bool) {
+	if s.Member = slices.Contains(s.Committee, self); chosen && !s.Member {
+		s.Outside = self
+	}
 }
 
 // String implements [fmt.Stringer].
@@ -338,6 +346,9 @@ func (s newSums) String() string {
 	if s.Member {
 		text += paragraph("", "This node is one of them. Others must be able to call it, and a sum opens only when all members run. "+
 			"What it must keep to itself will be in its directory \"committee\": never copy that.")
+	}
+	if s.Outside != "" {
+		text += paragraph("", "This identity, "+s.Outside+", is none of the committee.")
 	}
 	return text
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"p2pnode/node/datadir"
@@ -29,7 +28,7 @@ func (j *joining) describe(made datadir.New) (joined, error) {
 	self, err := datadir.PeerOf(j.dir)
 	d.Peer = self.String()
 	if d.Sums != nil {
-		d.Sums.Member = slices.Contains(d.Sums.Committee, d.Peer)
+		d.Sums.place(d.Peer, j.flags.identity != "")
 	}
 	return d, err
 }
