@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/node"
 	"p2pnode/node/datadir"
 )
 
@@ -68,6 +69,9 @@ func (r *restore) run(cmd *cobra.Command) error {
 		if done.Stranded, err = datadir.RestoreStrands(r.dir); err != nil {
 			return err
 		}
+		if keys, err := node.MemberKeys(r.dir); err == nil { // what cannot be read is erased, too
+			done.Member = keys.Member
+		}
 		if done.Records = records; r.yes {
 			return nil
 		}
@@ -87,6 +91,7 @@ const (
 	restoreRetires = "All of them are RETIRED from the shared training set FOR EVER. They still serve your own predictions. "
 	restoreMeans   = restoreRetires + "New records begin a new cohort with a budget of its own, or, under a plan, take part in what is left of it. " +
 		"Do not import again what was on this device before: it would get a second budget, and others could learn twice as much about it."
+	silentFor     = "So it is silent in the sums under way, and takes part in the next ones."
 	unfollowed    = "nobody would follow a restored node: it WILL NOT RUN AGAIN, and only predicts. "
 	strands       = "This task's learner goes in rounds, where " + unfollowed + strandedAdvice
 	nobodyFollows = "Where the task's learner goes in rounds, as diffusion does, which \"task new\" takes for tasks without a committee, " +
@@ -105,6 +110,9 @@ func (r *restore) confirm(cmd *cobra.Command, do restored) error {
 	}
 	if do.Stranded {
 		means = restoreRetires + strands
+	}
+	if do.Member {
+		what += " It is a member of the committee: this erases its keys for private sums, in the directory \"committee\". " + silentFor
 	}
 	return agreed(cmd, paragraph("", what)+paragraph("", since+" "+means), "Restore")
 }
@@ -152,6 +160,7 @@ type restored struct {
 	Kept    string `json:"replaced_kept_as"`
 	// Stranded means that the node takes part no more: see [api.Status].
 	Stranded bool `json:"stranded"`
+	Member   bool `json:"member"` // of the committee: its keys for private sums are erased
 }
 
 // String implements [fmt.Stringer].
@@ -162,6 +171,9 @@ func (r restored) String() string {
 	}
 	text := fmt.Sprintf("Restored %s. Its %d %s retired from the shared training set for ever;\n", r.Dir, r.Records, plural(r.Records, "record is", "records are")) +
 		"they still serve your predictions, and " + next + "\n"
+	if r.Member {
+		text += paragraph("", "It is a member of the committee, and its keys for private sums are erased. "+silentFor)
+	}
 	if r.Kept != "" {
 		text += fmt.Sprintf("What was there before is kept as %s.\n", r.Kept) +
 			"It holds records too, in clear: remove it when you are sure that you do not need it.\n"
