@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -91,19 +92,19 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 		if o.Result == nil {
 			n.diary.Tell(api.Event{
 				Kind: api.EventWarning, Text: "a private sum ended without a result: the committee erased its keys before it had one; what was paid for it stays spent",
-				Sum: sumEvent(w, s, api.SumDead),
+				Sum: n.sumEvent(w, s, api.SumDead),
 			})
 			continue
 		}
 		n.fits.outdated()
-		here := sumEvent(w, s, api.SumHere)
+		here := n.sumEvent(w, s, api.SumHere)
 		here.Contributors, here.Listed = int(o.Result.Result.Entries), o.Listed
 		n.diary.Tell(api.Event{Kind: api.EventResult, Text: "the result of a private sum is here", Sum: here})
 	}
 }
 
-func sumEvent(w *walk, s *sums.Sum, state api.SumState) *api.SumEvent {
-	return &api.SumEvent{Recipe: w.recipe + 1, Epoch: s.Epoch, Round: s.Round, State: state}
+func (n *Node) sumEvent(w *walk, s *sums.Sum, state api.SumState) *api.SumEvent {
+	return &api.SumEvent{ID: hex.EncodeToString(s.ID[:]), Kind: n.sums.plan.Kind(w.recipe), Recipe: w.recipe + 1, Epoch: s.Epoch, Round: s.Round, State: state}
 }
 
 // serveKept serves the results of earlier sums that this node keeps. A member that was
@@ -169,7 +170,7 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 				return nil, 0, err
 			}
 			c := n.contribution(recipe, &rows, paid, at)
-			n.diary.Tell(api.Event{Kind: api.EventSum, Text: "contribution to a private sum paid for", Sum: sumEvent(w, s, api.SumOpen)})
+			n.diary.Tell(api.Event{Kind: api.EventSum, Text: "contribution to a private sum paid for", Sum: n.sumEvent(w, s, api.SumOpen)})
 			if c.Vector == nil {
 				c.Vector = make([]float64, s.Dimension)
 			}

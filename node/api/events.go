@@ -83,6 +83,8 @@ const (
 
 // SumEvent says which private sum made progress, and how far it is.
 type SumEvent struct {
+	ID           string   `json:"id"`     // hex
+	Kind         string   `json:"kind"`   // of the recipe
 	Recipe       int      `json:"recipe"` // from 1
 	Epoch        uint64   `json:"epoch"`
 	Round        uint64   `json:"round"`

@@ -78,7 +78,8 @@ func attributes(e *api.Event) (list []any) {
 	add("same", e.Same, e.Same != 0)
 	add("missing", e.Missing, e.Missing != 0)
 	if s := e.Sum; s != nil {
-		add("recipe", s.Recipe, true)
+		add("sum", s.ID[:min(8, len(s.ID))], s.ID != "")
+		add("recipe", s.Kind, true)
 		add("epoch", s.Epoch, true)
 		add("round", s.Round, true)
 		add("contributors", s.Contributors, s.Contributors != 0)

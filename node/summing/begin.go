@@ -45,7 +45,7 @@ func (m *member) begin() error {
 		return err
 	}
 	if cut > 0 {
-		m.desk.config.Logger.Warn("the journal of a private sum ended in something incomplete, as after a crash: it was cut off", "directory", m.dir.path, "bytes", cut)
+		m.part.log.Warn("the journal of a private sum ended in something incomplete, as after a crash: it was cut off", "directory", m.dir.path, "bytes", cut)
 	}
 	for _, out := range ends {
 		if err := m.end(&out); err != nil {

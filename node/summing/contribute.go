@@ -262,7 +262,7 @@ func (k *contributor) withdraw() {
 
 func (k *contributor) complain(who peer.ID, about string, err error) {
 	if err != nil {
-		k.desk.config.Logger.Debug("a member was of no use", "peer", who, "about", about, "error", err)
+		k.part.log.Debug("a member was of no use", "peer", who, "about", about, "error", err)
 	}
 }
 
@@ -292,7 +292,7 @@ func (k *contributor) pay() error {
 		return nil
 	case errors.Is(err, storage.ErrBurned):
 		k.open = nil
-		k.desk.config.Logger.Warn("no contribution to this private sum", "reason", err)
+		k.part.log.Warn("no contribution to this private sum", "reason", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("summing: pay for a contribution: %w", err)

@@ -57,6 +57,7 @@ type Desk struct {
 // part is what a node knows of one sum. mu guards the fields below it.
 type part struct {
 	sum     *sums.Sum
+	log     *slog.Logger
 	peers   []peer.ID // the members of the committee, in its order
 	changed chan struct{}
 	others  chan struct{} // closed once so many members began, while the one here did not, that one of them is honest
@@ -132,7 +133,7 @@ func (d *Desk) part(s *sums.Sum) (*part, error) {
 		return p, nil
 	}
 	p := &part{
-		sum: s, changed: make(chan struct{}, 1), others: make(chan struct{}), began: make(map[int]bool),
+		sum: s, log: d.config.Logger.With("sum", fmt.Sprintf("%x", s.ID[:4])), changed: make(chan struct{}, 1), others: make(chan struct{}), began: make(map[int]bool),
 		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte), told: make(map[peer.ID]time.Time), absent: make(map[peer.ID]bool),
 	}
 	for i, id := range s.Committee.Members {
@@ -416,7 +417,7 @@ func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 			cancel()
 		}
 		if err != nil {
-			d.config.Logger.Debug("no result", "peer", who, "error", err)
+			p.log.Debug("no result", "peer", who, "error", err)
 		}
 	}
 	return p.bytes()

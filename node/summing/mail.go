@@ -76,7 +76,7 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 // waits until the machine can hear of it: otherwise nobody would drop it.
 func (m *member) arrived(entry sums.Digest, upload []byte, in sums.Arrived) {
 	if err := m.dir.keep(entry, upload); err != nil {
-		m.desk.config.Logger.Error("an upload cannot be stored", "error", err)
+		m.part.log.Error("an upload cannot be stored", "error", err)
 		return
 	}
 	select {
@@ -148,7 +148,7 @@ func (m *member) load(name gossip.BlobName, size int64, from []peer.ID, check fu
 	defer cancel()
 	content, err := m.desk.gossip.Fetch(ctx, name, size, from, check)
 	if err != nil {
-		m.desk.config.Logger.Debug("not fetched", "error", err)
+		m.part.log.Debug("not fetched", "error", err)
 		return nil
 	}
 	return content
@@ -263,7 +263,7 @@ func (m *member) deliver(to int) {
 				call = encodeCall(callOffer, m.part.sum.ID, referenceOf(message).bytes())
 			}
 			if _, err := m.desk.call(m.ctx, m.part.peers[to], call); err != nil {
-				m.desk.config.Logger.Debug("a letter was lost", "to", to, "error", err)
+				m.part.log.Debug("a letter was lost", "to", to, "error", err)
 			}
 		}
 	}

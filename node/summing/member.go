@@ -196,7 +196,7 @@ func (m *member) step(in sums.Input) error {
 		out, err := m.machine.Step(in)
 		m.taken(in, err)
 		if err != nil {
-			m.desk.config.Logger.Debug("not taken", "error", err)
+			m.part.log.Debug("not taken", "error", err)
 		} else {
 			if out.Took && m.dir.journal != nil {
 				took = true
@@ -249,7 +249,7 @@ func (m *member) carryOut(out *sums.Output) error {
 		}
 	}
 	for _, b := range out.Blame {
-		m.desk.config.Logger.Warn("a member of the committee signed what no honest one signs", "member", b.Member+1, "reason", b.Reason)
+		m.part.log.Warn("a member of the committee signed what no honest one signs", "member", b.Member+1, "reason", b.Reason)
 	}
 	return m.end(out)
 }
@@ -311,7 +311,7 @@ func (m *member) end(out *sums.Output) error {
 		if err := m.keepResult(content); err != nil {
 			return err
 		}
-		m.desk.config.Logger.Info("a private sum is done", "sum", fmt.Sprintf("%x", m.part.sum.ID[:8]), "contributors", out.Done.Result.Entries)
+		m.part.log.Info("a private sum is done", "contributors", out.Done.Result.Entries)
 	}
 	if !out.Erase {
 		return nil
@@ -324,7 +324,7 @@ func (m *member) end(out *sums.Output) error {
 	m.part.ended(dead)
 	m.ended.Go(func() {
 		if err := m.afterwards(); err != nil {
-			m.desk.config.Logger.Error("the result of a private sum cannot be kept", "error", err)
+			m.part.log.Error("the result of a private sum cannot be kept", "error", err)
 		}
 	})
 	return nil
@@ -335,7 +335,7 @@ func (m *member) end(out *sums.Output) error {
 func (m *member) afterwards() error {
 	p := m.part
 	if err := m.serveKept(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		m.desk.config.Logger.Warn("what this node kept of a private sum cannot be read, and counts as lost", "directory", m.dir.path, "error", err)
+		m.part.log.Warn("what this node kept of a private sum cannot be read, and counts as lost", "directory", m.dir.path, "error", err)
 	}
 	for pause := m.desk.config.Retry; m.desk.resultOf(p.sum.ID) == nil; pause = min(2*pause, m.desk.config.Rest) {
 		if content := m.desk.seekResult(m.life, p); content != nil {

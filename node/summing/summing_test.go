@@ -558,7 +558,7 @@ func TestNewsWithoutEnd(t *testing.T) {
 	}
 	s := testSum(t, 3, keys)
 	synctest.Test(t, func(t *testing.T) {
-		desk := NewDesk(Config{Identity: newIdentity(t)})
+		desk := NewDesk(Config{Identity: newIdentity(t), Logger: slog.New(slog.DiscardHandler)})
 		p, err := desk.part(s)
 		require.NoError(t, err)
 		tell := func(author peer.ID, passed bool) {
