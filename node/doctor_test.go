@@ -126,6 +126,30 @@ func TestDoctorFindsPeersOfAnotherTask(t *testing.T) {
 	}
 }
 
+// A bootstrap peer that is the node itself, as that of the first one where all have the same
+// configuration, is no problem.
+func TestDoctorIgnoresItselfAsBootstrap(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "first.key")
+	self, err := datadir.NewIdentity(file)
+	require.NoError(t, err)
+	c := datadir.DefaultConfig(lineTask())
+	c.Listen, c.MDNS, c.Bootstrap = []string{"/ip4/127.0.0.1/tcp/0"}, false, []string{"/ip4/127.0.0.1/tcp/21101/p2p/" + self.String()}
+	dir := filepath.Join(t.TempDir(), "first")
+	require.NoError(t, datadir.Make(dir, datadir.New{Task: lineTask(), Config: c, Identity: file}))
+	n, other := openNode(t, dir), testNode(t, lineTask(), nil, nil)
+	start(t, n)
+	start(t, other)
+	_, err = other.AddPeer(t.Context(), waitForAddrs(t, n)[0])
+	require.NoError(t, err)
+	d, err := n.Doctor(t.Context())
+	require.NoError(t, err)
+	text := strings.Join(d.Problems, "\n")
+	if len(d.Bootstrap) != 0 || strings.Contains(text, "bootstrap") || strings.Contains(text, "knows nobody") {
+		t.Errorf("bootstrap %+v, problems:\n%s", d.Bootstrap, text)
+	}
+}
+
 // After an update the old neighbours are there and not heard, and neither is somebody of the local
 // network: both are named with what to do, and the log says it of the neighbour.
 func TestDoctorNamesPeersOfAnotherVersion(t *testing.T) {
