@@ -4,10 +4,15 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 // all are the files of the pages, with their text.
@@ -105,5 +110,25 @@ func TestPagesNeedNothingElse(t *testing.T) {
 				t.Errorf("%s has %s", name, bad)
 			}
 		}
+	}
+}
+
+// A member of the committee without records is told that it is one, and not to bring some.
+func TestWordsForAMember(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip(err)
+	}
+	words, err := os.ReadFile(filepath.Join("pages", "words.js"))
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "words.mjs")
+	require.NoError(t, os.WriteFile(file, append(words, `
+const sums = { committee: { members: [{ peer: 'x', self: true }] }, sums: [] };
+console.log(verdict({ records: 0, sums }).next, verdict({ records: 0 }).next);
+console.log(lacking({ missing: ['12D3KooWabcdef', '12D3KooWghijkl'], missing_why: ['does not answer'] }).join('; '));
+`...), 0o600))
+	got, err := exec.CommandContext(t.Context(), node, file).CombinedOutput()
+	if want := "member nothing\n…abcdef, which does not answer; …ghijkl\n"; err != nil || string(got) != want {
+		t.Errorf("%v: %s", err, got)
 	}
 }

@@ -78,5 +78,5 @@ function text(e) {
 }
 
 function sum(s) {
-  return `${s.kind}, epoch ${s.epoch}, round ${s.round}: ${s.state}${s.contributors ? `, of ${plural(s.contributors, 'person', 'people')}` : ''}`;
+  return `${s.kind || s.recipe}, epoch ${s.epoch}, round ${s.round}: ${s.state}${s.contributors ? `, of ${plural(s.contributors, 'person', 'people')}` : ''}`;
 }

@@ -2,7 +2,7 @@
 import { chart, describe } from './chart.js';
 import { list } from './activity.js';
 import { card, code, empty, h, table } from './dom.js';
-import { clock, count, finding, measured, others, plural, reading, share, verdict } from './words.js';
+import { clock, count, finding, lacking, measured, others, plural, reading, share, verdict } from './words.js';
 
 export function overview(data) {
   const { status } = data;
@@ -27,6 +27,12 @@ function next(what, status) {
   }
   if (what === 'silence') {
     return h('p', {}, `Nothing has come of ${others(status)} yet, so your model is the one that you would have alone. Its error (${status.personal.measure}) is ${measured(status.personal.alone, status.personal)}, on ${plural(status.personal.held_out, 'record')} of yours that nobody learns from.`);
+  }
+  if (what === 'member') {
+    const waiting = status.sums.sums.filter((k) => k.missing?.length > 0);
+    return [h('p', {}, 'It adds up what others know, and needs no records for that. Give it some if you have them too:'), h('pre', {}, code('p2pnode data import FILE.csv')),
+      ...waiting.map((k) => h('p', {}, `A private sum (${k.recipe}, epoch ${k.epoch}, round ${k.round}) waits for ${lacking(k).join('; ')}.`)),
+      h('p', {}, waiting.length > 0 || !status.sums.running ? '' : 'No private sum waits for another member. ', h('a', { href: '#sums' }, 'All private sums'))];
   }
   if (what === 'nothing') {
     return [h('p', {}, 'Give the node some records, as a file with a line for each:'), h('pre', {}, code('p2pnode data import FILE.csv')),

@@ -44,8 +44,11 @@ export function bytes(n) {
   return `${k === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)}\u00a0${units[k]}`;
 }
 
+// isMember reports whether this node is a member of the committee.
+export const isMember = (sums) => Boolean(sums?.committee.members.some((m) => m.self));
+
 // sumsWait reports whether private sums wait for this node, a member of the committee, while it is away.
-export const sumsWait = (sums) => sums?.committee.members.some((m) => m.self) && sums.sums.some((k) => k.state !== 'here' && k.state !== 'dead');
+export const sumsWait = (sums) => isMember(sums) && sums.sums.some((k) => k.state !== 'here' && k.state !== 'dead');
 
 // lacking says which members a sum waits for, and why.
 export const lacking = (k) => k.missing.map((m, i) => `${short(m)}${k.missing_why?.[i] ? `, which ${k.missing_why[i]}` : ''}`);
@@ -83,6 +86,7 @@ const told = (sums) => Boolean(sums?.known) && sums.sums.some((s) => ['here', 'd
 // verdict answers whether it helps.
 export function verdict(status) {
   const c = status.personal;
+  if (!status.records && isMember(status.sums)) return { mood: 'none', answer: 'It is a member of the committee, and has no records', next: 'member' };
   if (!status.records) return { mood: 'none', answer: 'There is nothing to learn from yet', next: 'nothing' };
   if (status.withheld) return { mood: 'none', answer: 'That is not told here', next: 'withheld' };
   if (!c) return { mood: 'none', answer: status.held_out ? 'It is being measured for the first time' : 'There is nothing to measure on yet', next: 'measure' };
