@@ -267,13 +267,17 @@ func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 
 // unanswered says why a member of the committee could not be called.
 func (s *session) unanswered(id peer.ID, err error, n *Node) string {
+	last := s.desk.Contact(id)
+	if errors.Is(err, swarm.ErrDialBackoff) && last.Failure != nil {
+		err = last.Failure // nothing was tried just now
+	}
 	protocols, unknown := s.host.Peerstore().GetProtocols(id)
 	switch {
 	case unknown == nil && len(protocols) > 0 && !n.book.Belongs(protocols) && s.host.Network().Connectedness(id) == network.Connected:
 		return n.foreign(protocols).Error()
 	case !errors.Is(err, swarm.ErrNoAddresses):
 		return discovery.Reason(err)
-	case s.desk.Met(id):
+	case !last.Answered.IsZero():
 		return "no address of it is known any more"
 	}
 	return "no address of it is known yet: it was not met since this node started"

@@ -142,6 +142,7 @@ func TestDoctorIgnoresItselfAsBootstrap(t *testing.T) {
 	start(t, other)
 	_, err = other.AddPeer(t.Context(), waitForAddrs(t, n)[0])
 	require.NoError(t, err)
+	require.Eventually(t, "they are connected", func() bool { return status(t, n).Connected > 0 })
 	d, err := n.Doctor(t.Context())
 	require.NoError(t, err)
 	text := strings.Join(d.Problems, "\n")

@@ -78,7 +78,7 @@ func TestMemberWithAFastClock(t *testing.T) {
 		for _, m := range members[1:] {
 			id, err := PeerOf(m.desk.self)
 			require.NoError(t, err)
-			if c := fast.desk.contact(id); c.Failure != nil || !c.Answered.After(since) {
+			if c := fast.desk.Contact(id); c.Failure != nil || !c.Answered.After(since) {
 				return false
 			}
 		}

@@ -52,16 +52,13 @@ func (d *Desk) State(sum sums.Digest) State {
 	return s
 }
 
-// contact says whether a member answers the calls that this device has made since it
+// Contact says whether a member answers the calls that this device has made since it
 // started.
-func (d *Desk) contact(who peer.ID) Contact {
+func (d *Desk) Contact(who peer.ID) Contact {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.contacts[who]
 }
-
-// Met reports whether a member has answered since this device started.
-func (d *Desk) Met(who peer.ID) bool { return !d.contact(who).Answered.IsZero() }
 
 // called notes whether a peer answered.
 func (d *Desk) called(who peer.ID, err error) {

@@ -20,7 +20,7 @@ func (p *Plan) DescribeCommittee(desk *Desk, self peer.ID) api.Committee {
 	for i := range c.Members {
 		m := api.Member{Peer: p.members[i].String(), Self: p.members[i] == self}
 		if desk != nil && !m.Self {
-			contact := desk.contact(p.members[i])
+			contact := desk.Contact(p.members[i])
 			if !contact.Answered.IsZero() {
 				m.Answered = contact.Answered.Unix()
 			}
@@ -55,7 +55,7 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 		if out.Opens > 0 { // nobody is asked for anything before
 			break
 		}
-		if why := wanting(desk.contact(m), &state, m, i); why != "" {
+		if why := wanting(desk.Contact(m), &state, m, i); why != "" {
 			out.Missing, out.MissingWhy = append(out.Missing, m.String()), append(out.MissingWhy, why)
 		}
 	}
