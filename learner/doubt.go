@@ -102,6 +102,10 @@ func (d *doubter) size() {
 	d.doubt(e.Records == 0 || d.Silent() || float64(d.Cohort()) >= e.Records, "cohort_size", "is %d, and a node has %v records: those of a second cohort wait until the first has spent its budget", d.Cohort(), e.Records)
 }
 
+// shortest is the time in seconds for contributions below which a sum is for a test: devices
+// ask only every 15 s, and a restart takes as long.
+const shortest = 60
+
 func (d *doubter) sums() {
 	s, e := &d.Sums, d.expected
 	if len(s.Recipes) == 0 {
@@ -110,6 +114,7 @@ func (d *doubter) sums() {
 	d.doubt(!d.Silent() || s.Share() > 1-1e-9, "sums.recipes", "take %.3g of each record's budget, and with learner \"sums\" nothing uses the rest. Leave the shares out, or let them add up to 1", s.Share())
 	most := (len(s.Committee) - 1) / 3
 	d.doubt(s.Colluding >= most, "sums.colluding", "is %d, and a committee of %d allows %d: you are protected against fewer members than you could be", s.Colluding, len(s.Committee), most)
+	d.doubt(s.CloseSeconds >= shortest, "sums.close_seconds", "is %v: a device that is away for so long is in no sum, and neither is one that hears of it late. Less than a minute suits a test on one machine; write a day, 86400.0, or a week", s.CloseSeconds)
 	d.doubt(e.Nodes <= s.Contributors, "sums.contributors", "is %d: of the %d nodes that are expected the others are left out", s.Contributors, e.Nodes)
 	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others wait for later epochs", s.Records, e.Records)
 }

@@ -36,6 +36,7 @@ func TestDoubts(t *testing.T) {
 		"sums.recipes":         {func(t *Task) { summedBy(t, 4); t.Sums.Recipes[0].Share = 0.5 }, usual},
 		"sums.recipes ":        {func(t *Task) { summedBy(t, 4) }, Expected{3, 8}},
 		"sums.colluding":       {func(t *Task) { summedBy(t, 7); t.Sums.Colluding = 1 }, usual},
+		"sums.close_seconds":   {func(t *Task) { summedBy(t, 4); t.Sums.CloseSeconds = 59 }, usual},
 		"sums.contributors":    {func(t *Task) { summedBy(t, 4) }, Expected{Nodes: 1e6}},
 		"sums.records":         {func(t *Task) { summedBy(t, 4) }, Expected{Records: 1e5}},
 	} {
