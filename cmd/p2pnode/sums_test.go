@@ -273,7 +273,7 @@ func TestSumTexts(t *testing.T) {
 		{
 			statusText("")(api.Status{
 				Learner: "sums", Sums: &api.Sums{SumCounts: api.SumCounts{Known: 1}, Committee: four, OnlyFetches: true, List: []api.Sum{here, with(func(s *api.Sum) {
-					s.Epoch, s.State, s.Part, s.Missing, s.MissingWhy, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, []string{"has not sent its keys or its noise"}, &api.Duty{Silent: true}
+					s.Epoch, s.State, s.Part, s.Missing, s.MissingWhy, s.Duty = 2, api.SumWaiting, api.PartNone, []string{"12D3KooWmember4"}, []string{"has not sent usable keys, or its noise"}, &api.Duty{Silent: true}
 				})}},
 				Privacy: api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 1, SumsShare: 1, SumsOnly: true}, Done: true, Connected: 5,
 				Personal: &api.Comparison{Measure: "RMSE", Verdict: "better", LogLoss: &api.Three{}, Gain: &learner.Interval{Mean: 0.25, Low: 0.125, High: 0.375}},
@@ -281,7 +281,7 @@ func TestSumTexts(t *testing.T) {
 			[]string{
 				"records none, and a member of the committee needs none", "committee this node is one of its 4 members (p2pnode committee status says more)",
 				"items, epoch 1 of 2: result here, of 3 people with 96 records; this node is in it", "items, epoch 2 of 2: not open yet; this node has added nothing", "it is silent",
-				"1 of 4 members of the committee is missing: 12D3KooWmember4, which has not sent its keys or its noise", "the newest records have spent 100 % of their budget, in private sums", "all private sums of the task are over", "it only fetches",
+				"1 of 4 members of the committee is missing: 12D3KooWmember4, which has not sent usable keys, or its noise", "the newest records have spent 100 % of their budget, in private sums", "all private sums of the task are over", "it only fetches",
 				"better: private sums change the error by -0.2500", "0.0000 with private sums", "peers 5 connected; nobody sends models here", "traffic 0 B in",
 			}, "releases left",
 		},

@@ -70,7 +70,7 @@ func (d *Desk) Serving(ctx context.Context, s *sums.Sum, o Membership) {
 		if err == nil {
 			return
 		}
-		d.config.Logger.Error("this node takes no part in a private sum as a member of its committee; it tries again", "error", err, "after", pause)
+		d.logOf(s).Error("this node takes no part in a private sum as a member of its committee; it tries again", "error", err, "after", pause)
 		if wait(ctx, pause, nil); ctx.Err() != nil {
 			return
 		}

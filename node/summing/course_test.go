@@ -115,7 +115,7 @@ func TestMembersBeginTogether(t *testing.T) {
 	for range 2 { // those that had begun would ask no more
 		since := time.Now()
 		require.Eventually(t, "all ask it", func() bool {
-			return !slices.ContainsFunc(members[:len(members)-1], func(m *device) bool { return !m.desk.contact(id).Answered.After(since) })
+			return !slices.ContainsFunc(members[:len(members)-1], func(m *device) bool { return !m.desk.Contact(id).Answered.After(since) })
 		})
 	}
 	began := time.Now()

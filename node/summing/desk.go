@@ -133,7 +133,7 @@ func (d *Desk) part(s *sums.Sum) (*part, error) {
 		return p, nil
 	}
 	p := &part{
-		sum: s, log: d.config.Logger.With("sum", fmt.Sprintf("%x", s.ID[:4])), changed: make(chan struct{}, 1), others: make(chan struct{}), began: make(map[int]bool),
+		sum: s, log: d.logOf(s), changed: make(chan struct{}, 1), others: make(chan struct{}), began: make(map[int]bool),
 		accepts: make(map[sums.Digest][]byte), blobs: make(map[gossip.BlobName][]byte), told: make(map[peer.ID]time.Time), absent: make(map[peer.ID]bool),
 	}
 	for i, id := range s.Committee.Members {
@@ -145,6 +145,11 @@ func (d *Desk) part(s *sums.Sum) (*part, error) {
 	}
 	d.parts[s.ID] = p
 	return p, nil
+}
+
+// logOf returns a log that names a sum, as far as p2pnode sums list does.
+func (d *Desk) logOf(s *sums.Sum) *slog.Logger {
+	return d.config.Logger.With("sum", fmt.Sprintf("%x", s.ID[:4]))
 }
 
 func (d *Desk) known(sum sums.Digest) *part {

@@ -79,7 +79,7 @@ func wanting(c Contact, s *State, m peer.ID, i int) string {
 	case s.Absent[m] && (wanted || s.Duty == nil && s.Closes.IsZero()):
 		return "has not begun with this sum"
 	case wanted:
-		return "has not sent its keys or its noise"
+		return "has not sent usable keys, or its noise"
 	}
 	return ""
 }

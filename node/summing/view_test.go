@@ -20,10 +20,10 @@ func TestWanting(t *testing.T) {
 		state   State
 		i       int
 	}{
-		"does not answer":                    {Contact{Answered: time.Now(), Failure: errors.New("no")}, State{Absent: absent}, 1},
-		"was not called yet":                 {Contact{}, State{Duty: on}, 2},
-		"has not begun with this sum":        {answers, State{Absent: absent}, 1},
-		"has not sent its keys or its noise": {answers, State{Duty: on}, 2},
+		"does not answer":                        {Contact{Answered: time.Now(), Failure: errors.New("no")}, State{Absent: absent}, 1},
+		"was not called yet":                     {Contact{}, State{Duty: on}, 2},
+		"has not begun with this sum":            {answers, State{Absent: absent}, 1},
+		"has not sent usable keys, or its noise": {answers, State{Duty: on}, 2},
 	} {
 		if got := wanting(c.contact, &c.state, m, c.i); got != want {
 			t.Errorf("%q, not %q", got, want)
