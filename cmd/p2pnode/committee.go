@@ -37,8 +37,9 @@ it says who the members are.
 
 The exit code is 0 if nothing is wrong, 1 if a sum waits for its committee, or
 fewer members answer than it needs to be added up, or this member is silent
-because its keys were lost, and 3 if the node is paused or not running. A sum that may open waits for its committee until all members have
-exchanged keys for it: a moment, if all are there.`,
+because its keys were lost, and 3 if the node is paused or not running. A sum
+that may open waits for its committee until all members have exchanged keys for
+it: a moment, if all are there.`,
 		Example: `  p2pnode committee status
   p2pnode committee status --json`,
 		Args: noArguments,
