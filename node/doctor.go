@@ -140,6 +140,11 @@ func (n *Node) committeeProblems(d *api.Diagnosis) (problems []string) {
 	if slices.ContainsFunc(sums.List, func(s api.Sum) bool { return s.Duty != nil && s.Duty.Silent }) {
 		problems = append(problems, "its keys for a private sum are lost, so it is silent for that sum: it takes part in the next one")
 	}
+	for _, s := range sums.List {
+		if s.Duty != nil && s.Duty.Failure != "" {
+			problems = append(problems, fmt.Sprintf("it takes no part in the private sum %.8s until it can: %s", s.ID, s.Duty.Failure))
+		}
+	}
 	return problems
 }
 

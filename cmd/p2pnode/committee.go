@@ -36,10 +36,10 @@ member, what it holds. Works on members and on everybody else; without a daemon
 it says who the members are.
 
 The exit code is 0 if nothing is wrong, 1 if a sum waits for its committee, or
-fewer members answer than it needs to be added up, or this member is silent
-because its keys were lost, and 3 if the node is paused or not running. A sum
-that may open waits for its committee until all members have exchanged keys for
-it: a moment, if all are there.`,
+fewer members answer than it needs to be added up, or this member cannot take
+part, as its disk is full, or is silent because its keys were lost, and 3 if the
+node is paused or not running. A sum that may open waits for its committee until
+all members have exchanged keys for it: a moment, if all are there.`,
 		Example: `  p2pnode committee status
   p2pnode committee status --json`,
 		Args: noArguments,
@@ -64,7 +64,7 @@ it: a moment, if all are there.`,
 
 // stuck reports whether a sum cannot go on as things are.
 func stuck(s *api.Sums, k *api.Sum) bool {
-	return s.Waits(k) || len(k.Missing) > 0 || k.Duty != nil && k.Duty.Silent
+	return s.Waits(k) || len(k.Missing) > 0 || k.Duty != nil && (k.Duty.Silent || k.Duty.Failure != "")
 }
 
 // committeeStatusText returns what writes the state of a committee, with commands that name
@@ -122,6 +122,8 @@ func dutyLine(k api.Sum) string {
 	case d == nil:
 	case d.Silent:
 		text += ", SILENT: its keys were lost"
+	case d.Failure != "":
+		text += ", this member TAKES NO PART until it can: " + d.Failure
 	case k.State != api.SumHere:
 		text += fmt.Sprintf(", %d %s here", d.Held, plural(d.Held, "contribution", "contributions"))
 	}

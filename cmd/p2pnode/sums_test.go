@@ -180,6 +180,7 @@ func TestStuck(t *testing.T) {
 		{api.Sum{State: api.SumOpen}, false},
 		{api.Sum{State: api.SumOpen, Missing: []string{"x", "y"}}, true},
 		{api.Sum{State: api.SumOpen, Duty: &api.Duty{Silent: true}}, true},
+		{api.Sum{State: api.SumWaiting, Opens: 1, Duty: &api.Duty{Failure: "no space left"}}, true},
 	} {
 		if got := stuck(&all, &c.sum); got != c.want {
 			t.Errorf("%+v: %v", c.sum, got)
@@ -344,6 +345,7 @@ func TestSumTexts(t *testing.T) {
 		{statusText("")(api.Status{Sums: &api.Sums{Running: true, Committee: four, List: []api.Sum{coming(api.SumWaiting, api.PartNone)}}}), []string{"not open yet, waits for its committee; this node has"}, "missing"},
 		{dutiesText(api.Sums{Running: true, Committee: four, List: []api.Sum{with(func(s *api.Sum) { s.State, s.Part, s.Opens = api.SumWaiting, api.PartNone, 1 })}}), []string{"opens after"}, "waits"},
 		{dutyLine(with(func(s *api.Sum) { s.State, s.Duty = api.SumOpen, &api.Duty{Silent: true} })), []string{"SILENT: its keys were lost"}, "here"},
+		{dutyLine(with(func(s *api.Sum) { s.State, s.Duty = api.SumWaiting, &api.Duty{Failure: "no space left"} })), []string{"TAKES NO PART until it can: no space left"}, "here"},
 		{memberKeysText(api.MemberKeys{Peer: "12D3"}), []string{"12D3", "It has no keys for private sums"}, "SUM"},
 		{
 			memberKeysText(api.MemberKeys{Peer: "12D3", Sums: []api.KeysForSum{

@@ -166,6 +166,8 @@ type Duty struct {
 	Silent bool `json:"silent"` // it takes no part, as its keys for the sum were lost
 	Held   int  `json:"held"`   // contributions that are here
 	Over   bool `json:"over"`   // its keys for the sum are erased
+	// Failure is why it takes no part until it tries again, as that its disk is full; "": it does.
+	Failure string `json:"failure,omitempty"`
 }
 
 // SumFile is what a result file that was found sound says.

@@ -67,6 +67,7 @@ type part struct {
 	opening   []byte
 	closes    time.Time // when opening closes the sum
 	duty      *Duty     // what the member here has done; nil: no member runs here
+	failure   error     // why it does not run; nil: it does, or there is none
 	decision  []byte
 	published *sums.Published
 	result    []byte                     // the bytes of published

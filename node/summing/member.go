@@ -110,7 +110,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	}
 	defer func() {
 		if err != nil {
-			p.offDuty()
+			p.offDuty(err)
 		}
 	}()
 	if m.dir, err = openDirectory(o.Root, s.ID); err != nil {

@@ -26,12 +26,15 @@ func TestLabMemberOnAFullDisk(t *testing.T) {
 	fill := filepath.Join(full.root, "fill")
 	require.NoError(t, os.WriteFile(fill, make([]byte, 3<<19), 0o600))
 	err := full.desk.Member(t.Context(), r.sum, Membership{Root: full.root, Open: time.Hour, Later: time.Hour})
-	if !errors.Is(err, syscall.ENOSPC) || full.desk.State(r.sum.ID).Duty != nil || Holds(full.root, r.sum.ID) {
-		t.Errorf("error %v, duty %+v", err, full.desk.State(r.sum.ID).Duty)
+	if s := full.desk.State(r.sum.ID); !errors.Is(err, syscall.ENOSPC) || s.Duty != nil || s.Failure == nil || Holds(full.root, r.sum.ID) {
+		t.Errorf("error %v, state %+v", err, s)
 	}
 	require.NoError(t, os.Remove(fill))
 	for _, m := range members {
 		r.start(m)
 	}
 	require.Eventually(t, "the sum is open", func() bool { return full.desk.opening(r.sum.ID) != nil })
+	if s := full.desk.State(r.sum.ID); s.Failure != nil || s.Duty == nil {
+		t.Errorf("it takes part, and its state is %+v", s)
+	}
 }

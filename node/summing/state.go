@@ -15,7 +15,9 @@ type State struct {
 	Closes time.Time // when the certified opening closes the sum; zero: none is known
 	Closed bool      // the time is over, or a quorum has certified the list
 	Dead   bool      // the keys of the member here are erased, or those of enough members, and there is no result
-	Duty   *Duty     // what this device has done as a member of the committee; nil: it is none
+	Duty   *Duty     // what this device has done as a member of the committee; nil: it is none, or Failure says why
+	// Failure is why the member here takes no part, until it tries again; nil: nothing failed.
+	Failure error
 	// Absent are the members that had not begun with the sum when they were asked last.
 	Absent map[peer.ID]bool
 }
@@ -44,6 +46,7 @@ func (d *Desk) State(sum sums.Digest) State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := State{Closes: p.closes, Dead: p.dead && p.result == nil, Closed: p.decision != nil || !p.closes.IsZero() && !time.Now().Before(p.closes), Absent: maps.Clone(p.absent)}
+	s.Failure = p.failure
 	if p.duty != nil {
 		duty := *p.duty
 		duty.Missing = slices.Clone(duty.Missing)
@@ -106,12 +109,12 @@ func (p *part) ended(dead bool) {
 func (p *part) onDuty(duty Duty) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.duty = &duty
+	p.duty, p.failure = &duty, nil
 }
 
-// offDuty says that the member here takes no part for now.
-func (p *part) offDuty() {
+// offDuty says why the member here takes no part for now.
+func (p *part) offDuty(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.duty = nil
+	p.duty, p.failure = nil, why
 }

@@ -62,6 +62,9 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 	if out.State == api.SumOpen && len(p.members)-len(out.Missing) >= p.committee.Quorum() { // it goes on without them
 		out.Missing, out.MissingWhy = []string{}, []string{}
 	}
+	if state.Failure != nil {
+		out.Duty = &api.Duty{Failure: api.Plain(state.Failure.Error())}
+	}
 	if d := state.Duty; d != nil {
 		out.Duty = &api.Duty{Silent: d.Silent, Held: d.Held, Over: d.Over}
 	}
