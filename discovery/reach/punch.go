@@ -11,6 +11,8 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/internal/crowd"
 )
 
 const (
@@ -22,7 +24,25 @@ const (
 	lookRelayed  = 5 * time.Second
 	firstAttempt = 5 * time.Second
 	lastAttempt  = 15 * time.Minute
+	// mostPunched is how many addresses are called that a peer names for hole punching.
+	mostPunched = 16
 )
+
+// outside is what is taken of the addresses that a peer names for hole punching. It comes
+// through a relay, so it knows none of this machine and its local network: those would make
+// this node call services there, and tell by the time that it takes which are open. Names of
+// hosts may stand for them.
+type outside struct{}
+
+// FilterLocal implements [holepunch.AddrFilter]. The addresses of this node are public, as
+// callable returns them.
+func (outside) FilterLocal(_ peer.ID, own []multiaddr.Multiaddr) []multiaddr.Multiaddr { return own }
+
+// FilterRemote implements [holepunch.AddrFilter].
+func (outside) FilterRemote(_ peer.ID, named []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	named = slices.DeleteFunc(named, func(a multiaddr.Multiaddr) bool { return !crowd.Of(a).IsValid() || !manet.IsPublicAddr(a) })
+	return named[:min(len(named), mostPunched)]
+}
 
 // attempts are those at a direct connection to a peer that is relayed.
 type attempts struct {

@@ -188,7 +188,7 @@ func (r *Reach) Run(ctx context.Context, h host.Host) error {
 	}
 	defer verdict.Close()
 
-	punch, err := holepunch.NewService(h, h.(identified).IDService(), r.callable, holepunch.WithTracer(r))
+	punch, err := holepunch.NewService(h, h.(identified).IDService(), r.callable, holepunch.WithTracer(r), holepunch.WithAddrFilter(outside{}))
 	if err != nil {
 		return fmt.Errorf("reach: start hole punching: %w", err)
 	}

@@ -38,9 +38,14 @@ func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
 		return nil, nil, err
 	}
 	r.local = !wide
-	h, err := libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}), libp2p.DisableMetrics(),
-		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
+	h, err := r.start()
 	return h, r, err
+}
+
+// start starts a host that is reached like that.
+func (r *Reach) start() (host.Host, error) {
+	return libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}), libp2p.DisableMetrics(),
+		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
 }
 
 // listening is the address of its own that a host listens on.
