@@ -25,7 +25,6 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/host/observedaddrs"
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
-	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -96,14 +95,15 @@ func New(c Config) (*Reach, error) {
 }
 
 // Options returns the options that the host needs, with the patience of its connections over
-// TCP. They include its [libp2p.AddrsFactory], of which a host has only one.
-func (r *Reach) Options(p Patience) []libp2p.Option {
+// TCP, and what is around those over QUIC. They include its [libp2p.AddrsFactory], of which a
+// host has only one.
+func (r *Reach) Options(p Patience, overQUIC Around) []libp2p.Option {
 	options := []libp2p.Option{
 		libp2p.ListenAddrStrings(r.config.Listen...),
 		libp2p.AddrsFactory(r.announce),
 	}
 	if r.listens("/quic-v1") {
-		options = append(options, libp2p.Transport(quic.NewTransport))
+		options = append(options, libp2p.Transport(newQUIC(overQUIC)))
 	}
 	if r.listens("/ws") || r.listens("/wss") {
 		options = append(options, libp2p.Transport(websocket.New))

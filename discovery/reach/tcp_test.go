@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	"github.com/multiformats/go-multiaddr"
@@ -44,7 +45,7 @@ func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
 
 // start starts a host that is reached like that.
 func (r *Reach) start() (host.Host, error) {
-	return libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}), libp2p.DisableMetrics(),
+	return libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}, func(c transport.CapableConn) transport.CapableConn { return c }), libp2p.DisableMetrics(),
 		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
 }
 

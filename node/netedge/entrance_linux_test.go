@@ -20,6 +20,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/protocol/autonatv2"
+	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -28,12 +29,17 @@ import (
 	"p2pnode/node/datadir"
 )
 
-// newGuarded returns a host as a node has it, on loopback.
+// newGuarded returns a host as a node has it, on loopback, over TCP.
 func newGuarded(t *testing.T, p Power) (host.Host, *Meter) {
+	t.Helper()
+	return newGuardedAt(t, p, "/ip4/127.0.0.1/tcp/0")
+}
+
+func newGuardedAt(t *testing.T, p Power, listen string) (host.Host, *Meter) {
 	t.Helper()
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	require.NoError(t, err)
-	c := datadir.Config{Listen: []string{"/ip4/127.0.0.1/tcp/0"}}
+	c := datadir.Config{Listen: []string{listen}}
 	around := NewSurroundings(&c)
 	r, err := c.Reach(around.Announce, false)
 	require.NoError(t, err)
@@ -49,13 +55,14 @@ func from(address string) *net.Dialer {
 	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: 10 * time.Second}
 }
 
-// newCaller returns a host that dials from an address.
+// newCaller returns a host that dials from an address over TCP, and from any over QUIC.
 func newCaller(t *testing.T, address string) host.Host {
 	t.Helper()
 	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ResourceManager(&network.NullResourceManager{}),
 		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport(), tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) {
 			return from(address), nil
 		})),
+		libp2p.Transport(quic.NewTransport),
 		libp2p.DisableRelay(), libp2p.DisableMetrics(), libp2p.DisableIdentifyAddressDiscovery())
 	require.NoError(t, err)
 	t.Cleanup(func() { h.Close() })
@@ -205,24 +212,26 @@ func TestOpenStreamsAreShared(t *testing.T) {
 // A peer that offers one unknown protocol after another is not answered for long; an honest
 // one may try some.
 func TestUnknownProtocolsAreNotOfferedForLong(t *testing.T) {
-	h, _ := newGuarded(t, ordinary())
-	h.SetStreamHandler("/test", func(s network.Stream) { _ = s.Close() })
-	peer := newCaller(t, "127.0.9.1")
-	require.NoError(t, mayConnect(t, peer, h))
-	offers := func(n int) error {
-		s, err := peer.Network().NewStream(t.Context(), h.ID())
-		require.NoError(t, err)
-		defer s.Reset()
-		require.NoError(t, s.SetDeadline(time.Now().Add(20*time.Second)))
-		const header = "\x13/multistream/1.0.0\n"
-		_, err = s.Write([]byte(header + strings.Repeat("\x02x\n", n) + "\x06/test\n"))
-		require.NoError(t, err)
-		_, err = io.ReadFull(s, make([]byte, len(header)+n*len(declined)+len("\x06/test\n")))
-		return err
-	}
-	require.NoError(t, offers(maxOffers))
-	if offers(maxOffers+1) == nil {
-		t.Error("the protocol after many is taken")
+	for _, at := range []string{"/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/udp/0/quic-v1"} {
+		h, _ := newGuardedAt(t, ordinary(), at)
+		h.SetStreamHandler("/test", func(s network.Stream) { _ = s.Close() })
+		peer := newCaller(t, "127.0.9.1")
+		require.NoError(t, mayConnect(t, peer, h))
+		offers := func(n int) error {
+			s, err := peer.Network().NewStream(t.Context(), h.ID())
+			require.NoError(t, err)
+			defer s.Reset()
+			require.NoError(t, s.SetDeadline(time.Now().Add(20*time.Second)))
+			const header = "\x13/multistream/1.0.0\n"
+			_, err = s.Write([]byte(header + strings.Repeat("\x02x\n", n) + "\x06/test\n"))
+			require.NoError(t, err)
+			_, err = io.ReadFull(s, make([]byte, len(header)+n*len(declined)+len("\x06/test\n")))
+			return err
+		}
+		require.NoError(t, offers(maxOffers))
+		if offers(maxOffers+1) == nil {
+			t.Errorf("at %s, the protocol after many is taken", at)
+		}
 	}
 }
 

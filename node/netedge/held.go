@@ -36,7 +36,8 @@ var (
 // until this node knows one. One goroutine writes at a time.
 type offered struct {
 	network.MuxedStream
-	left int // protocols that may still be declined
+	intake *intake
+	left   int // protocols that may still be declined
 }
 
 // declined is what is written to a peer whose protocol is not known: "na" and its length.
@@ -50,6 +51,7 @@ func (s *offered) Write(p []byte) (int, error) {
 			return 0, errOffers
 		}
 	}
+	s.intake.add(max(0, readFrame-len(p)))
 	return s.MuxedStream.Write(p)
 }
 

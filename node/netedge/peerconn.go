@@ -10,7 +10,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"p2pnode/internal/crowd"
 	"p2pnode/internal/turn"
 )
 
@@ -23,13 +22,6 @@ const (
 	// together is how far apart the ends of patience are: up to so much longer than yamux
 	// asks for a write may take.
 	together = 5 * time.Second
-	// readMore is how many bytes strangers may send in each readWindow before they must
-	// share, and readEach how many more for each that the node serves: to decrypt them and
-	// to keep them apart takes time, whatever they say. A frame, which may have no byte in
-	// it, takes as long as readFrame of them. They are counted in pieces of readPiece. A
-	// neighbour may send as much as all strangers together.
-	readMore, readEach, readFrame, readPiece = 16 << 20, 1 << 20, 1 << 10, 16 << 10
-	readWindow                               = 10 * time.Second
 )
 
 // peerConn is the connection under the streams of one peer. It reads nothing while there is
@@ -41,11 +33,9 @@ type peerConn struct {
 	net.Conn
 	entrance *Entrance
 	peer     peer.ID
+	intake   *intake
 
-	// The goroutine that reads uses these.
-	frames frames
-	read   int         // bytes that do not count yet
-	own    *crowd.Work // for a neighbour; nil: none has been needed
+	frames frames // the goroutine that reads uses them
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -63,7 +53,8 @@ type peerConn struct {
 }
 
 func (e *Entrance) peerConn(c net.Conn, p peer.ID) *peerConn {
-	o := &peerConn{Conn: c, entrance: e, peer: p, ended: make(chan struct{})}
+	at, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // none over a relay
+	o := &peerConn{Conn: c, entrance: e, peer: p, intake: &intake{entrance: e, peer: p, from: at.Addr().Unmap()}, ended: make(chan struct{})}
 	o.changed = sync.NewCond(&o.mu)
 	o.late = time.AfterFunc(behind, func() { e.waitsFor(o) })
 	o.late.Stop()
@@ -85,16 +76,16 @@ func (c *peerConn) Read(p []byte) (int, error) {
 		c.changed.Wait()
 	}
 	c.mu.Unlock()
-	for c.read >= readPiece && !c.entrance.reads(c) {
+	for !c.intake.open() {
 		select {
 		case <-c.ended:
 			return 0, net.ErrClosed
-		case <-time.After(time.Second):
+		case <-time.After(intakeOpens):
 		}
 	}
 	n, err := c.Conn.Read(p)
 	began, opened := c.frames.read(p[:n])
-	c.read += n + readFrame*began
+	c.intake.add(n + readFrame*began)
 	if opened > 0 {
 		c.mu.Lock()
 		c.opened += opened
@@ -146,31 +137,6 @@ func (c *peerConn) Close() error {
 	return err
 }
 
-// from is the address at the other end. It is not valid over a relay.
-func (c *peerConn) from() netip.Addr {
-	at, _ := netip.ParseAddrPort(c.RemoteAddr().String())
-	return at.Addr().Unmap()
-}
-
-// reads counts what was read from a peer, and reports whether there is time for more.
-func (e *Entrance) reads(c *peerConn) bool {
-	wanted := e.wanted(c.peer) || e.carriedBy(c.peer) // what a relay carries counts where it comes out
-	if wanted && c.own == nil {
-		c.own = crowd.NewWork(readMore, readWindow)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	work := e.read
-	if wanted {
-		work = c.own
-	}
-	if !work.Take(c.from(), string(c.peer), c.read, time.Now()) {
-		return false
-	}
-	c.read = 0
-	return true
-}
-
 // waitsFor gives a place to a connection whose other end reads slowly. If all are taken, the
 // network with the most of them gives one up.
 func (e *Entrance) waitsFor(c *peerConn) {
@@ -186,7 +152,7 @@ func (e *Entrance) waitsFor(c *peerConn) {
 	if closed || e.slow.Has(c) {
 		return
 	}
-	for _, out := range e.slow.Enter(c, c.from(), nil) {
+	for _, out := range e.slow.Enter(c, c.intake.from, nil) {
 		go out.Close()
 	}
 }

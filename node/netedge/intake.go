@@ -1,0 +1,68 @@
+package netedge
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"p2pnode/internal/crowd"
+)
+
+const (
+	// readMore is how many bytes strangers may send in each readWindow before they must
+	// share, and readEach how many more for each that the node serves: to decrypt them and
+	// to keep them apart takes time, whatever they say. A frame, which may have no byte in
+	// it, takes as long as readFrame of them. So does an answer, which may be to a few
+	// bytes, as to a ping, and counts for what it is shorter than that: long ones are
+	// bounded where they are made. Bytes are counted in pieces of readPiece. A neighbour may
+	// send as much as all strangers together.
+	readMore, readEach, readFrame, readPiece = 16 << 20, 1 << 20, 1 << 10, 16 << 10
+	readWindow                               = 10 * time.Second
+	// intakeOpens is how often a connection from which nothing is read looks whether there is
+	// time for more.
+	intakeOpens = time.Second
+)
+
+// intake counts what a peer sends over a connection. It is safe for concurrent use.
+type intake struct {
+	entrance *Entrance
+	peer     peer.ID
+	from     netip.Addr // not valid over a relay
+
+	mu   sync.Mutex
+	left int         // bytes that do not count yet
+	own  *crowd.Work // for a neighbour; nil: none has been needed
+}
+
+// add notes what was read, or answered.
+func (i *intake) add(bytes int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.left += bytes
+}
+
+// open counts what was noted, and reports whether there is time to read more.
+func (i *intake) open() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.left < readPiece {
+		return true
+	}
+	e, work := i.entrance, i.entrance.read
+	if e.wanted(i.peer) || e.carriedBy(i.peer) { // what a relay carries counts where it comes out
+		if i.own == nil {
+			i.own = crowd.NewWork(readMore, readWindow)
+		}
+		work = i.own
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for ; i.left >= readPiece; i.left -= readPiece {
+		if !work.Take(i.from, string(i.peer), readPiece, time.Now()) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,121 @@
+package netedge
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/internal/require"
+)
+
+// pouring is a connection over QUIC on whose streams a peer sends without end.
+type pouring struct {
+	transport.CapableConn
+	from   peer.ID
+	at     string
+	closed *atomic.Bool
+}
+
+func (p pouring) RemotePeer() peer.ID                  { return p.from }
+func (p pouring) RemoteMultiaddr() multiaddr.Multiaddr { return multiaddr.StringCast(p.at) }
+func (p pouring) IsClosed() bool                       { return p.closed.Load() }
+func (p pouring) AcceptStream() (network.MuxedStream, error) {
+	return &poured{closed: p.closed}, nil
+}
+
+type poured struct {
+	network.MuxedStream
+	closed *atomic.Bool
+	until  time.Time
+}
+
+func (s *poured) Read(p []byte) (int, error) {
+	switch {
+	case s.closed.Load():
+		return 0, io.EOF
+	case !s.until.IsZero() && !time.Now().Before(s.until):
+		return 0, os.ErrDeadlineExceeded
+	}
+	return len(p), nil
+}
+
+func (*poured) Write(p []byte) (int, error) { return len(p), nil }
+
+func (s *poured) SetReadDeadline(t time.Time) error {
+	s.until = t
+	return nil
+}
+
+// Over QUIC a network that sends without end is read at the pace of its share too, on however
+// many streams, and nobody waits beyond a deadline for what is not read.
+func TestBytesOverQUICAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{}, openDoor{})
+		var closed atomic.Bool
+		pours := func(at string) (transport.CapableConn, *atomic.Int64) {
+			c := e.quicConn(pouring{from: randomPeer(t), at: at, closed: &closed})
+			read := new(atomic.Int64)
+			for range 4 {
+				s, err := c.AcceptStream()
+				require.NoError(t, err)
+				go io.Copy(counts{read}, s)
+			}
+			return c, read
+		}
+		c, greedy := pours("/ip4/198.51.100.1/udp/1/quic-v1")
+		synctest.Wait()
+		time.Sleep(readWindow / 2)
+		if n := greedy.Load(); n < readMore*9/10 || n > readMore+16*readPiece {
+			t.Errorf("%d bytes are read from the only one, want %d", n, readMore)
+		}
+		s, err := c.AcceptStream()
+		require.NoError(t, err)
+		require.NoError(t, s.SetReadDeadline(time.Now().Add(intakeOpens)))
+		begun := time.Now()
+		if _, err := s.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > 2*intakeOpens {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		_, honest := pours("/ip4/192.0.2.1/udp/1/quic-v1")
+		synctest.Wait()
+		if n := honest.Load(); n < readMore*4/10 {
+			t.Errorf("%d bytes are read from a second one, want half of %d", n, readMore)
+		}
+		closed.Store(true)
+		time.Sleep(intakeOpens)
+	})
+}
+
+// Who has a node answer without end is read no more, however little it sends. What is long,
+// as a file or what a relay carries, does not count here.
+func TestShortAnswersCountAsFrames(t *testing.T) {
+	i := &intake{entrance: newEntrance(Power{}, openDoor{}), peer: randomPeer(t)}
+	s := &offered{MuxedStream: &poured{}, intake: i}
+	answers := 0
+	for ; i.open(); answers++ {
+		if answers > 2*readMore/readFrame {
+			t.Fatal("answered without end")
+		}
+		_, err := s.Write([]byte("pong"))
+		require.NoError(t, err)
+	}
+	if answers < readMore/readFrame {
+		t.Errorf("%d answers", answers)
+	}
+	i.left = 0
+	for range readPiece {
+		_, err := s.Write(make([]byte, readFrame))
+		require.NoError(t, err)
+	}
+	if !i.open() {
+		t.Error("long answers count")
+	}
+}
