@@ -3,6 +3,7 @@ package netedge
 import (
 	"errors"
 	"io"
+	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -40,6 +41,7 @@ type Entrance struct {
 	waiting   map[netip.AddrPort]*arrival
 	hall      *crowd.Places[netip.AddrPort] // places of connections that wait for the end of their handshakes
 	knocks    *crowd.Work
+	networks  *crowd.Work // the same, by networks
 	relayed   *crowd.Work // connections through relays
 	strangers *crowd.Places[network.Conn]
 	streams   *crowd.Work
@@ -89,7 +91,7 @@ const (
 	// knocksMore is how many connections may arrive in each knockWindow, in addition to as
 	// many as the host keeps. Each costs a millisecond of handshakes, even if the peer is
 	// refused once it has said who it is, and three until it is known and has gone again.
-	// Connections from this machine are not counted. Through relays at which the host has a
+	// Addresses share them, and so do networks. Connections from this machine are not counted. Through relays at which the host has a
 	// place relayedMore may arrive, shared by peers, since nobody here knows their addresses:
 	// as many as two relays let one network make.
 	knocksMore  = 64
@@ -114,6 +116,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
+		networks:        crowd.NewWork(p.connections+knocksMore, knockWindow),
 		relayed:         crowd.NewWork(p.connections+relayedMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
@@ -162,8 +165,7 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pass(from)
-	now := time.Now()
-	if e.shut.off(from.Addr(), now) || !from.Addr().IsLoopback() && !e.knocks.Take(from.Addr(), "", 1, now) {
+	if !e.admits(from.Addr()) {
 		if a, ok := c.(*reach.Arrival); ok {
 			a.ClosedBy(e.step.keep)
 		}
@@ -208,6 +210,26 @@ func (e *Entrance) acceptRelayed(c network.ConnMultiaddrs) bool {
 		return e.takes(e.relayed, netip.Addr{}, ends.Remote)
 	}
 	return e.takes(e.knocks, crowd.Of(c.RemoteMultiaddr()), ends.Relay)
+}
+
+// admits counts a connection that arrives from an address, and reports whether its handshakes
+// may begin. An address that has had its part may still take one from its network (/16 of IPv4,
+// /32 of IPv6): one with many addresses would leave all others a part of nothing. The caller
+// holds e.mu.
+func (e *Entrance) admits(from netip.Addr) bool {
+	now := time.Now()
+	if e.shut.off(from, now) {
+		return false
+	}
+	if from.IsLoopback() {
+		return true
+	}
+	network := crowd.Widest(from).Addr()
+	if !e.knocks.Take(from, "", 1, now) {
+		return e.networks.Take(network, "", 1, now)
+	}
+	e.networks.Charge(network, "", 1, now)
+	return true
 }
 
 // turnAway closes a connection that waits for the end of its handshakes. The caller holds
@@ -354,7 +376,28 @@ type resources struct {
 	refused  *refused
 }
 
-var errStreams = errors.New("node: strangers have opened too many streams")
+var (
+	errStreams = errors.New("node: strangers have opened too many streams")
+	errKnocks  = errors.New("node: strangers connect too often over QUIC")
+)
+
+// OpenConnection implements [network.ResourceManager]. Over QUIC it is called as soon as
+// somebody wants a handshake, and [Entrance.InterceptAccept] only after that.
+func (r *resources) OpenConnection(d network.Direction, file bool, at multiaddr.Multiaddr) (network.ConnManagementScope, error) {
+	if _, err := at.ValueForProtocol(multiaddr.P_QUIC_V1); err == nil && d == network.DirInbound && !reach.IsRelayed(at) {
+		r.entrance.mu.Lock()
+		admitted := r.entrance.admits(crowd.Of(at))
+		r.entrance.mu.Unlock()
+		if !admitted {
+			return nil, errKnocks
+		}
+	}
+	return r.ResourceManager.OpenConnection(d, file, at)
+}
+
+// VerifySourceAddress implements [network.ResourceManager]. Whoever wants a handshake over QUIC
+// must show that it is where it says (a Retry, one round trip), because that is counted.
+func (r *resources) VerifySourceAddress(net.Addr) bool { return true }
 
 // OpenStream implements [network.ResourceManager]. Nothing is read from a peer of which a
 // stream was refused for a moment, so that it cannot open many more.

@@ -15,6 +15,7 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery/reach"
+	"p2pnode/internal/crowd"
 	"p2pnode/internal/require"
 )
 
@@ -69,6 +70,43 @@ func TestHandshakesAreShared(t *testing.T) {
 		if !knock("127.0.0.1") {
 			t.Fatal("a node on this machine is turned away")
 		}
+	}
+}
+
+// Over QUIC handshakes are counted with those over TCP, before they begin, at addresses that
+// were shown to be true. One network with many addresses leaves others their part of both.
+func TestHandshakesOverQUICAreShared(t *testing.T) {
+	e := newEntrance(Power{connections: 1}, openDoor{})
+	r := &resources{&network.NullResourceManager{}, e, new(refused)}
+	if !r.VerifySourceAddress(&net.UDPAddr{IP: net.IPv4(64, 1, 0, 1), Port: 1}) {
+		t.Error("an address may be false")
+	}
+	opens := func(d network.Direction, address string) bool {
+		_, err := r.OpenConnection(d, false, multiaddr.StringCast(fmt.Sprintf("/ip4/%s/udp/1/quic-v1", address)))
+		return err == nil
+	}
+	const most = 1 + knocksMore
+	let := 0
+	for i := range 100 * most {
+		if opens(network.DirInbound, fmt.Sprintf("64.1.%d.1", i%200)) {
+			let++
+		}
+	}
+	// A second window may have begun on a slow machine.
+	if let < most || let > 4*most {
+		t.Errorf("%d handshakes", let)
+	}
+	if !opens(network.DirInbound, "64.2.0.1") || !e.greets(knocking{multiaddr.StringCast("/ip4/64.3.0.1/tcp/1")}) {
+		t.Error("a newcomer is turned away")
+	}
+	for range 2 * most {
+		if !opens(network.DirOutbound, "64.1.0.1") || !opens(network.DirInbound, "127.0.0.1") {
+			t.Fatal("what this node dials, or what comes from this machine, is counted")
+		}
+	}
+	e.shut.close(crowd.Of(multiaddr.StringCast("/ip4/64.4.0.1")), time.Now())
+	if opens(network.DirInbound, "64.4.0.1") {
+		t.Error("a closed address has a handshake")
 	}
 }
 
