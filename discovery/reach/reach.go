@@ -25,7 +25,6 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/host/observedaddrs"
 	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
-	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -106,7 +105,7 @@ func (r *Reach) Options(p Patience, overQUIC Around) []libp2p.Option {
 		options = append(options, libp2p.Transport(newQUIC(overQUIC)))
 	}
 	if r.listens("/ws") || r.listens("/wss") {
-		options = append(options, libp2p.Transport(websocket.New))
+		options = append(options, libp2p.Transport(newWebSocket))
 	}
 	if r.local {
 		return append(options,

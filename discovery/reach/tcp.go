@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/libp2p/go-reuseport"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -89,6 +90,31 @@ func (l *portListener) Accept() (manet.Conn, error) {
 	}
 	if resettable, ok := c.(interface{ SetLinger(int) error }); ok {
 		_ = resettable.SetLinger(0)
+	}
+	return &Arrival{Conn: c}, nil
+}
+
+// newWebSocket returns libp2p's WebSocket transport, whose connections arrive as those over TCP.
+func newWebSocket(upgrader transport.Upgrader, resources network.ResourceManager, shared *tcpreuse.ConnMgr) (*websocket.WebsocketTransport, error) {
+	return websocket.New(arriving{upgrader}, resources, shared)
+}
+
+// arriving is an upgrader for connections of which the gater may say who closes them.
+type arriving struct{ transport.Upgrader }
+
+// GateMaListener implements [transport.Upgrader].
+func (u arriving) GateMaListener(l manet.Listener) transport.GatedMaListener {
+	return u.Upgrader.GateMaListener(arrivals{l})
+}
+
+// arrivals are what comes to a listener.
+type arrivals struct{ manet.Listener }
+
+// Accept implements [manet.Listener].
+func (l arrivals) Accept() (manet.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
 	return &Arrival{Conn: c}, nil
 }

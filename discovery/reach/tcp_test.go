@@ -10,12 +10,18 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+	"github.com/libp2p/go-libp2p/p2p/net/upgrader"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+
+	"p2pnode/internal/require"
 )
 
 // newHost starts a host on loopback. A wide one has all that hosts on other
@@ -217,5 +223,37 @@ func TestTransports(t *testing.T) {
 func TestWrongListenAddress(t *testing.T) {
 	if _, err := New(Config{Listen: []string{"localhost:80"}}); err == nil || !strings.Contains(err.Error(), `"localhost:80"`) {
 		t.Errorf("%v does not name the address", err)
+	}
+}
+
+// turnstile turns everybody away, and tells who came.
+type turnstile struct {
+	connmgr.ConnectionGater
+	came chan network.ConnMultiaddrs
+}
+
+func (g turnstile) InterceptAccept(c network.ConnMultiaddrs) bool {
+	g.came <- c
+	return false
+}
+
+// What comes over WebSocket can be kept waiting as what comes over TCP.
+func TestWebSocketConnectionsArrive(t *testing.T) {
+	gate := turnstile{came: make(chan network.ConnMultiaddrs, 1)}
+	u, err := upgrader.New(nil, nil, nil, nil, gate)
+	require.NoError(t, err)
+	ws, err := newWebSocket(u, nil, nil)
+	require.NoError(t, err)
+	l, err := ws.Listen(multiaddr.StringCast("/ip4/127.0.0.1/tcp/0/ws"))
+	require.NoError(t, err)
+	defer l.Close()
+	at, err := manet.ToNetAddr(l.Multiaddr()[:2])
+	require.NoError(t, err)
+	c, err := net.Dial("tcp", at.String())
+	require.NoError(t, err)
+	defer c.Close()
+	came := <-gate.came
+	if _, ok := came.(*Arrival); !ok {
+		t.Errorf("a %T arrives", came)
 	}
 }
