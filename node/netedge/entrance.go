@@ -54,6 +54,9 @@ type Entrance struct {
 	holding sync.Mutex // guards held and slow
 	held    *crowd.Rooms[*incoming]
 	slow    *crowd.Places[*peerConn]
+
+	watching sync.Mutex // taken before mu
+	watched  map[*quicConn]struct{}
 }
 
 // Judge remembers what peers did. Its methods are called from many goroutines at once,
@@ -126,6 +129,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
+		watched:         make(map[*quicConn]struct{}),
 	}
 }
 

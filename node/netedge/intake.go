@@ -31,16 +31,25 @@ type intake struct {
 	peer     peer.ID
 	from     netip.Addr // not valid over a relay
 
-	mu   sync.Mutex
-	left int         // bytes that do not count yet
-	own  *crowd.Work // for a neighbour; nil: none has been needed
+	mu    sync.Mutex
+	total int         // bytes
+	left  int         // bytes that do not count yet
+	own   *crowd.Work // for a neighbour; nil: none has been needed
 }
 
 // add notes what was read, or answered.
 func (i *intake) add(bytes int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.total += bytes
 	i.left += bytes
+}
+
+// noted is how many bytes were noted.
+func (i *intake) noted() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.total
 }
 
 // open counts what was noted, and reports whether there is time to read more.

@@ -2,29 +2,101 @@ package netedge
 
 import (
 	"context"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/quic-go/quic-go"
 
 	"p2pnode/internal/crowd"
+	"p2pnode/internal/turn"
+)
+
+const (
+	// quicLooks is how often connections over QUIC are looked at, while there are any.
+	quicLooks = time.Second
+	// quicSurplus is how much a peer may send beyond what is read of its streams: more than
+	// the 15 MB that QUIC lets it have unread.
+	quicSurplus = 16 << 20
 )
 
 // quicConn is a connection over QUIC, which has its own streams. Nothing is read from any
 // while there is no time for what the peer sends, and QUIC lets a peer send only so much
-// that was not read. Packets that carry nothing for a stream are not counted.
+// that was not read. What one sends nevertheless cannot be left unread: packets without
+// anything for a stream, or for streams that are refused. So the connection is closed then.
 type quicConn struct {
 	transport.CapableConn
 	intake *intake
+	stats  func() quic.ConnectionStats
+
+	// Looking at it uses these.
+	packets int // more than were sent to the peer
+	total   int // bytes that had been noted
+	surplus int // bytes beyond those
 }
 
 func (e *Entrance) quicConn(c transport.CapableConn) transport.CapableConn {
-	return quicConn{c, &intake{entrance: e, peer: c.RemotePeer(), from: crowd.Of(c.RemoteMultiaddr())}}
+	q := &quicConn{CapableConn: c, intake: &intake{entrance: e, peer: c.RemotePeer(), from: crowd.Of(c.RemoteMultiaddr())}}
+	var under *quic.Conn
+	if c.As(&under) {
+		q.stats = under.ConnectionStats
+		e.watch(q)
+	}
+	return q
+}
+
+// watch has a connection looked at until it has ended.
+func (e *Entrance) watch(c *quicConn) {
+	e.watching.Lock()
+	defer e.watching.Unlock()
+	e.watched[c] = struct{}{}
+	if len(e.watched) == 1 {
+		time.AfterFunc(turn.Wait(quicLooks), e.look)
+	}
+}
+
+// look closes connections over which too much comes. Their addresses are closed too, with what
+// else strangers have there: otherwise a peer would go on with the next one.
+func (e *Entrance) look() {
+	e.watching.Lock()
+	defer e.watching.Unlock()
+	closed := make(map[netip.Prefix]bool)
+	for c := range e.watched {
+		if c.IsClosed() {
+			delete(e.watched, c)
+		} else if c.floods() {
+			go c.CloseWithError(network.ConnRateLimited)
+			e.mu.Lock()
+			e.shut.close(c.intake.from, time.Now())
+			e.mu.Unlock()
+			closed[crowd.Narrowest(c.intake.from)] = !c.intake.from.IsLoopback()
+		}
+	}
+	for c := range e.watched {
+		if closed[crowd.Narrowest(c.intake.from)] && !e.wanted(c.intake.peer) && !e.carriedBy(c.intake.peer) {
+			go c.CloseWithError(network.ConnRateLimited)
+		}
+	}
+	if len(e.watched) > 0 {
+		time.AfterFunc(turn.Wait(quicLooks), e.look)
+	}
+}
+
+// floods reports whether more has come than was noted when it was read. A packet counts as a
+// frame. Those that only say that something has arrived do not, as there are fewer than were
+// sent.
+func (c *quicConn) floods() bool {
+	s := c.stats()
+	packets, total := int(s.PacketsReceived)-int(s.PacketsSent), c.intake.noted()
+	c.surplus = max(0, c.surplus+readFrame*(packets-c.packets)-(total-c.total))
+	c.packets, c.total = packets, total
+	return c.surplus > quicSurplus
 }
 
 // AcceptStream implements [network.MuxedConn].
-func (c quicConn) AcceptStream() (network.MuxedStream, error) {
+func (c *quicConn) AcceptStream() (network.MuxedStream, error) {
 	s, err := c.CapableConn.AcceptStream()
 	if err != nil {
 		return nil, err
@@ -33,7 +105,7 @@ func (c quicConn) AcceptStream() (network.MuxedStream, error) {
 }
 
 // OpenStream implements [network.MuxedConn].
-func (c quicConn) OpenStream(ctx context.Context) (network.MuxedStream, error) {
+func (c *quicConn) OpenStream(ctx context.Context) (network.MuxedStream, error) {
 	s, err := c.CapableConn.OpenStream(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +116,7 @@ func (c quicConn) OpenStream(ctx context.Context) (network.MuxedStream, error) {
 // quicStream is a stream over QUIC.
 type quicStream struct {
 	network.MuxedStream
-	conn     quicConn
+	conn     *quicConn
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
 }
 

@@ -3,6 +3,7 @@ package netedge
 import (
 	"errors"
 	"io"
+	"net/netip"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/multiformats/go-multiaddr"
+	"github.com/quic-go/quic-go"
 
 	"p2pnode/internal/require"
 )
@@ -28,6 +30,11 @@ type pouring struct {
 func (p pouring) RemotePeer() peer.ID                  { return p.from }
 func (p pouring) RemoteMultiaddr() multiaddr.Multiaddr { return multiaddr.StringCast(p.at) }
 func (p pouring) IsClosed() bool                       { return p.closed.Load() }
+func (pouring) As(any) bool                            { return false }
+func (p pouring) CloseWithError(network.ConnErrorCode) error {
+	p.closed.Store(true)
+	return nil
+}
 func (p pouring) AcceptStream() (network.MuxedStream, error) {
 	return &poured{closed: p.closed}, nil
 }
@@ -91,6 +98,63 @@ func TestBytesOverQUICAreShared(t *testing.T) {
 		}
 		closed.Store(true)
 		time.Sleep(intakeOpens)
+	})
+}
+
+// Who sends more than QUIC allows beyond what is read loses all connections of its address, and
+// those whose packets are read, or say that something has arrived, keep theirs.
+func TestPacketsOverQUICAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{connections: 1}, openDoor{})
+		var came atomic.Uint64
+		var closed []*atomic.Bool
+		arrives := func(at string, stats func() quic.ConnectionStats) *intake {
+			closed = append(closed, new(atomic.Bool))
+			c := e.quicConn(pouring{from: randomPeer(t), at: at, closed: closed[len(closed)-1]}).(*quicConn)
+			c.stats = stats
+			e.watch(c)
+			return c.intake
+		}
+		received := func() quic.ConnectionStats { return quic.ConnectionStats{PacketsReceived: came.Load()} }
+		quiet := func() quic.ConnectionStats { return quic.ConnectionStats{} }
+		arrives("/ip4/64.1.0.1/udp/1/quic-v1", received)
+		arrives("/ip4/64.1.0.1/udp/2/quic-v1", quiet)
+		arrives("/ip4/64.2.0.1/udp/1/quic-v1", quiet)
+		arrives("/ip4/64.3.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
+			return quic.ConnectionStats{PacketsReceived: came.Load(), PacketsSent: came.Load()}
+		})
+		read := arrives("/ip4/64.4.0.1/udp/1/quic-v1", received)
+		const most = quicSurplus / readFrame
+		for _, c := range []struct {
+			packets uint64
+			ended   []bool
+		}{{most, make([]bool, 5)}, {most + 1, []bool{true, true, false, false, false}}} {
+			read.add(int(c.packets-came.Load()) * readFrame)
+			came.Store(c.packets)
+			time.Sleep(2 * quicLooks)
+			synctest.Wait()
+			for i, want := range c.ended {
+				if got := closed[i].Load(); got != want {
+					t.Errorf("after %d packets, connection %d is closed: %v", c.packets, i, got)
+				}
+			}
+		}
+		if _, known := e.shut.addresses[netip.MustParsePrefix("64.1.0.1/32")]; !known || len(e.shut.addresses) > 1 {
+			t.Errorf("%v are closed", e.shut.addresses)
+		}
+		time.Sleep(2 * quicLooks)
+		synctest.Wait()
+		if n := len(e.watched); n != 3 {
+			t.Errorf("%d connections are looked at", n)
+		}
+		for _, c := range closed {
+			c.Store(true)
+		}
+		time.Sleep(2 * quicLooks)
+		synctest.Wait()
+		if n := len(e.watched); n != 0 {
+			t.Errorf("%d connections are looked at after their ends", n)
+		}
 	})
 }
 
