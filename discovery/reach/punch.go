@@ -44,6 +44,30 @@ func (outside) FilterRemote(_ peer.ID, named []multiaddr.Multiaddr) []multiaddr.
 	return named[:min(len(named), mostPunched)]
 }
 
+// Names resolves names of hosts. For a direct connection in place of a relayed one they stand
+// for public addresses only: libp2p calls a peer everywhere that it named, and who owns a name
+// says what it stands for.
+type Names struct{ network.MultiaddrDNSResolver }
+
+// ResolveDNSAddr implements [network.MultiaddrDNSResolver].
+func (n Names) ResolveDNSAddr(ctx context.Context, p peer.ID, name multiaddr.Multiaddr, depth, most int) ([]multiaddr.Multiaddr, error) {
+	found, err := n.MultiaddrDNSResolver.ResolveDNSAddr(ctx, p, name, depth, most)
+	return publicIfDirect(ctx, found), err
+}
+
+// ResolveDNSComponent implements [network.MultiaddrDNSResolver].
+func (n Names) ResolveDNSComponent(ctx context.Context, name multiaddr.Multiaddr, most int) ([]multiaddr.Multiaddr, error) {
+	found, err := n.MultiaddrDNSResolver.ResolveDNSComponent(ctx, name, most)
+	return publicIfDirect(ctx, found), err
+}
+
+func publicIfDirect(ctx context.Context, found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+	if direct, _ := network.GetForceDirectDial(ctx); direct {
+		return slices.DeleteFunc(found, func(a multiaddr.Multiaddr) bool { return !manet.IsPublicAddr(a) })
+	}
+	return found
+}
+
 // attempts are those at a direct connection to a peer that is relayed.
 type attempts struct {
 	next   time.Time

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
@@ -71,4 +72,43 @@ func TestNobodyPunchesHolesInside(t *testing.T) {
 	if got := (outside{}).FilterRemote(peer.ID(""), named); !slices.EqualFunc(got, want, multiaddr.Multiaddr.Equal) {
 		t.Errorf("called at %v, want %v", got, want)
 	}
+}
+
+// hosts are addresses that a name stands for.
+type hosts []multiaddr.Multiaddr
+
+func (h hosts) ResolveDNSAddr(context.Context, peer.ID, multiaddr.Multiaddr, int, int) ([]multiaddr.Multiaddr, error) {
+	return slices.Clone(h), nil
+}
+
+func (h hosts) ResolveDNSComponent(context.Context, multiaddr.Multiaddr, int) ([]multiaddr.Multiaddr, error) {
+	return slices.Clone(h), nil
+}
+
+// To punch a hole a name stands for nothing inside, while the owner's own names may.
+func TestNamesStandForNothingInsideForHolePunching(t *testing.T) {
+	public := multiaddr.StringCast("/ip4/45.0.0.1/tcp/4001")
+	n := Names{hosts{multiaddr.StringCast("/ip4/127.0.0.1/tcp/6379"), public, multiaddr.StringCast("/ip4/192.168.1.3/tcp/9100")}}
+	punching := network.WithForceDirectDial(t.Context(), "hole-punching")
+	for ctx, want := range map[context.Context]int{t.Context(): 3, punching: 1} {
+		byText, err := n.ResolveDNSAddr(ctx, "", nil, 1, 9)
+		require.NoError(t, err)
+		byAddress, err := n.ResolveDNSComponent(ctx, nil, 9)
+		require.NoError(t, err)
+		for _, got := range [][]multiaddr.Multiaddr{byText, byAddress} {
+			if len(got) != want || !multiaddr.Contains(got, public) {
+				t.Errorf("resolved to %v", got)
+			}
+		}
+	}
+
+	other := newNode(t)
+	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.MultiaddrResolver(Names{hosts{listening(other)}}), libp2p.DisableMetrics())
+	require.NoError(t, err)
+	defer h.Close()
+	named := peer.AddrInfo{ID: other.ID(), Addrs: []multiaddr.Multiaddr{multiaddr.StringCast("/dns4/example.org/tcp/1")}}
+	if h.Connect(punching, named) == nil {
+		t.Error("connected to an address inside")
+	}
+	require.NoError(t, h.Connect(t.Context(), named))
 }

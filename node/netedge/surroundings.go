@@ -16,6 +16,7 @@ import (
 	madns "github.com/multiformats/go-multiaddr-dns"
 
 	"p2pnode/discovery"
+	"p2pnode/discovery/reach"
 	"p2pnode/node/datadir"
 )
 
@@ -48,7 +49,7 @@ func (s *Surroundings) options() ([]libp2p.Option, error) {
 		return nil, fmt.Errorf("node: resolve names: %w", err)
 	}
 	return []libp2p.Option{
-		libp2p.MultiaddrResolver(swarm.ResolverFromMaDNS{Resolver: names}),
+		libp2p.MultiaddrResolver(reach.Names{MultiaddrDNSResolver: swarm.ResolverFromMaDNS{Resolver: names}}),
 	}, nil
 }
 
