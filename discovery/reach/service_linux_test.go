@@ -99,8 +99,13 @@ func TestConnectionsThroughARelayAreShared(t *testing.T) {
 	at, service := newRelay(t, DefaultQuota)
 	b := newNode(t)
 	reserve(t, b, at)
-	one := newCaller(t, "127.2.0.1")
-	require.NoError(t, one.Connect(t.Context(), info(at)))
+	known := func(address string) host.Host { // libp2p may tell of its handler only after it has connected
+		h := newCaller(t, address)
+		require.NoError(t, h.Connect(t.Context(), info(at)))
+		require.Eventually(t, "the relay knows what it speaks", func() bool { return service.speaks(h.ID()) })
+		return h
+	}
+	one := known("127.2.0.1")
 	has := 0
 	for range CircuitsEach {
 		if crosses(t, one, at, b) {
@@ -111,7 +116,7 @@ func TestConnectionsThroughARelayAreShared(t *testing.T) {
 		t.Errorf("one peer has %d connections to another one", has)
 	}
 	calls := func(address string) host.Host {
-		h := newCaller(t, address)
+		h := known(address)
 		require.NoError(t, h.Connect(t.Context(), through(t, at, b)))
 		return h
 	}
@@ -123,9 +128,7 @@ func TestConnectionsThroughARelayAreShared(t *testing.T) {
 	service.mu.Unlock()
 	honest := []host.Host{calls("127.4.0.1"), calls("127.5.0.1")}
 	for i := range 8 {
-		h := newCaller(t, fmt.Sprintf("127.2.1.%d", i+1))
-		require.NoError(t, h.Connect(t.Context(), info(at)))
-		_ = crosses(t, h, at, b)
+		_ = crosses(t, known(fmt.Sprintf("127.2.1.%d", i+1)), at, b)
 	}
 	for _, h := range append(honest, calls("127.6.0.1")) {
 		if err := send(t.Context(), h, b.ID(), []byte("here")); err != nil {
