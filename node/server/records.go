@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -50,9 +51,6 @@ type numberInput struct {
 	Number uint64 `path:"number"`
 }
 
-// mostUnread is how much of a file that was refused is read on, so that the client is answered.
-const mostUnread = 256 << 20
-
 // importInput is a file and the options of its import.
 type importInput struct {
 	SkipBad bool   `query:"skip_bad" doc:"leave bad lines out instead of refusing the file"`
@@ -83,9 +81,19 @@ func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[
 	case http.StatusUnprocessableEntity:
 		p.Report = &report
 	case http.StatusBadRequest: // many clients look at the answer only when they have sent all
-		_, _ = io.CopyN(io.Discard, in.file, mostUnread)
+		readOn(in.file)
 	}
 	return nil, p
+}
+
+// readOn reads the rest of what a client sends, for restTimeout.
+func readOn(r io.Reader) {
+	part := make([]byte, 64<<10)
+	for until := time.Now().Add(restTimeout); time.Now().Before(until); {
+		if _, err := r.Read(part); err != nil {
+			return
+		}
+	}
 }
 
 // sendRecords sends the list while it is being read, one line of JSON for each record.
