@@ -75,18 +75,21 @@ func (m *member) rest() bool {
 // made their keys, and the time for contributions counts from when most of them did. Those that
 // rest begin when they hear of it. It returns false if the run ends before.
 func (m *member) gather() bool {
-	var missing []int
+	var others []int
 	for i := range m.part.peers {
 		if i != m.self {
-			missing = append(missing, i)
+			others = append(others, i)
 		}
 	}
-	for {
+	there := func(i int) bool {
+		n, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], m.part.sum.ID[:])
+		return err == nil && !n.absent
+	}
+	for missing := slices.Clone(others); ; {
 		m.part.onDuty(Duty{Missing: slices.Clone(missing)})
-		missing = slices.DeleteFunc(missing, func(i int) bool {
-			n, err := m.desk.ask(m.ctx, m.part, m.part.peers[i], m.part.sum.ID[:])
-			return err == nil && !n.absent
-		})
+		if missing = slices.DeleteFunc(missing, there); len(missing) == 0 {
+			missing = slices.DeleteFunc(slices.Clone(others), there) // those who came first may have gone
+		}
 		if len(missing) == 0 {
 			return true
 		}

@@ -131,6 +131,36 @@ func TestMembersBeginTogether(t *testing.T) {
 	}
 }
 
+// Nor does anybody make keys while one is away that was there before.
+func TestMembersWaitForOneThatLeft(t *testing.T) {
+	members, keys := committee(t)
+	r := &trial{t: t, members: members, sum: testSum(t, 3, keys)}
+	t.Cleanup(r.running.Wait)
+	leaves, last := members[2], members[3]
+	for _, m := range members[:3] {
+		r.start(m)
+	}
+	require.Eventually(t, "three see each other", func() bool {
+		return !slices.ContainsFunc(members[:3], func(m *device) bool {
+			d := m.desk.State(r.sum.ID).Duty
+			return d == nil || !slices.Equal(d.Missing, []int{3})
+		})
+	})
+	leaves.stopMember()
+	leaves.stop()
+	r.start(last)
+	id, err := PeerOf(leaves.desk.self)
+	require.NoError(t, err)
+	for _, m := range members[:2] {
+		require.Eventually(t, "one looks for it once more", func() bool { return m.desk.Contact(id).Failure != nil })
+	}
+	for _, m := range members {
+		if Holds(m.root, r.sum.ID) {
+			t.Error("one has begun without it")
+		}
+	}
+}
+
 // Members that buried a sum and were started again say to those who come later that it is dead.
 func TestNewcomerAfterADeadSum(t *testing.T) {
 	var keys []ed25519.PrivateKey

@@ -60,7 +60,7 @@ type part struct {
 	log     *slog.Logger
 	peers   []peer.ID // the members of the committee, in its order
 	changed chan struct{}
-	others  chan struct{} // closed once so many members began, while the one here did not, that one of them is honest
+	others  chan struct{} // closed once so many members began or want to, while the one here did not, that one of them is honest
 
 	mu        sync.Mutex
 	began     map[int]bool // those members
