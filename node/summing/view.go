@@ -55,11 +55,15 @@ func (p *Plan) Describe(desk *Desk, s *sums.Sum, recipe int, opens time.Time) ap
 		if out.Opens > 0 { // nobody is asked for anything before
 			break
 		}
+		if s.Committee.Members[i] == desk.self {
+			continue
+		}
 		if why := wanting(desk.Contact(m), &state, m, i); why != "" {
 			out.Missing, out.MissingWhy = append(out.Missing, m.String()), append(out.MissingWhy, why)
 		}
 	}
-	if out.State == api.SumOpen && len(p.members)-len(out.Missing) >= p.committee.Quorum() { // it goes on without them
+	// An open sum goes on without a few. A device that has paid calls nobody for long.
+	if out.State == api.SumOpen && (state.Duty == nil || len(p.members)-len(out.Missing) >= p.committee.Quorum()) {
 		out.Missing, out.MissingWhy = []string{}, []string{}
 	}
 	if state.Failure != nil {
