@@ -1,6 +1,7 @@
 package summing
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -98,9 +99,19 @@ func (d *directory) dead() bool {
 }
 
 // over reports whether the member's part in the sum ended in an earlier run.
-func (d *directory) over() bool {
+func (d *directory) over() bool { return d.noted() || d.cleared() }
+
+// noted reports whether there is a note that it has ended.
+func (d *directory) noted() bool {
 	_, err := os.Stat(d.name(overName))
 	return err == nil
+}
+
+// cleared reports whether there are zeros in place of keys: when they were erased there was no
+// room for the note.
+func (d *directory) cleared() bool {
+	content, err := os.ReadFile(d.name(keysName))
+	return err == nil && len(content) > 0 && len(bytes.Trim(content, "\x00")) == 0
 }
 
 // secrets reads the keys for the sum, or makes them: they are on disk when it returns.
@@ -140,6 +151,7 @@ func (d *directory) write(file string, content []byte) error {
 const (
 	frameHeader = 8
 	shortFrame  = 64 << 10 // more than those without a vector or a long list have
+	mostLooked  = 1 << 30  // bytes, beside the last frame
 )
 
 func frame(content []byte) []byte {
@@ -205,8 +217,10 @@ var errTorn = errors.New("summing: the last frame is incomplete")
 // crash has torn the journal's end, or the length is damaged. It is damaged if a whole frame
 // follows. A file system that wrote later bytes before earlier ones would look the same, and
 // so would a message that holds a frame: the member is then silent in that sum, which is safe.
-// To look at each place of a long frame that was torn must not take minutes: a frame is looked
-// at only if it is short, as nearly all are, or the last one.
+// To look at each place of a long frame that was torn must not take minutes. A frame is looked
+// at only if it is short, as nearly all are, or the last one, and so many bytes in all: what
+// would take more was made for that, as no honest member's masked numbers do, and the member is
+// silent, too.
 func firstInput(rest []byte) (n int64, in sums.Input, err error) {
 	n, content, err := firstFrame(rest)
 	if err == nil {
@@ -216,10 +230,14 @@ func firstInput(rest []byte) (n int64, in sums.Input, err error) {
 	if n < int64(len(rest)) {
 		return n, nil, err
 	}
+	var looked int64
 	for i := 1; i+frameHeader < len(rest); i++ {
 		n := frameHeader + int64(binary.BigEndian.Uint32(rest[i:]))
 		if n > shortFrame && n != int64(len(rest)-i) {
 			continue
+		}
+		if looked += n; looked > mostLooked+int64(len(rest)) {
+			return 0, nil, errFrame
 		}
 		if _, content, err := firstFrame(rest[i:]); err == nil && len(content) > 0 {
 			return 0, nil, errFrame
@@ -274,26 +292,60 @@ func (d *directory) open(entry sums.Digest) gossip.Blob {
 	return gossip.OpenBlob(d.name(d.upload(entry)), gossip.MaxBlob)
 }
 
-// erase removes everything that could open a contribution, and notes that the sum is
-// over. It writes the note first, so that no new keys are made after a crash.
+// erase removes everything that could open a contribution, and notes that the sum is over. It
+// writes the note first, so that no new keys are made after a crash. If the disk has no room for
+// the note, zeros in place of the keys say so, until there is: without the uploads and the
+// journal there mostly is.
 func (d *directory) erase(dead bool) error {
+	d.uploads.Lock()
+	d.erased = true
+	err := os.RemoveAll(d.name(uploadsName))
+	d.uploads.Unlock()
+	if d.note(dead) != nil {
+		if err := zero(d.name(keysName)); err != nil {
+			return err
+		}
+		err = errors.Join(err, d.close(), shred(d.name(journalName)))
+		if again := d.note(dead); again != nil {
+			return errors.Join(err, again)
+		}
+	}
+	return errors.Join(err, d.close(), shred(d.name(keysName)), shred(d.name(journalName)), durable.SyncDir(d.path))
+}
+
+// note notes that the sum is over, unless that was noted already.
+func (d *directory) note(dead bool) error {
 	var text []byte
 	if dead {
 		text = []byte(deadText)
 	}
-	err := d.write(overName, text)
-	if d.journal != nil {
-		err = errors.Join(err, d.journal.Close())
-		d.journal = nil
+	if d.noted() {
+		return nil
 	}
-	d.uploads.Lock()
-	defer d.uploads.Unlock()
-	d.erased = true
-	return errors.Join(err, shred(d.name(keysName)), shred(d.name(journalName)), os.RemoveAll(d.name(uploadsName)), durable.SyncDir(d.path))
+	return d.write(overName, text)
+}
+
+// close closes the journal, if it is open.
+func (d *directory) close() error {
+	if d.journal == nil {
+		return nil
+	}
+	err := d.journal.Close()
+	d.journal = nil
+	return err
 }
 
 // shred overwrites a file and removes it. It is no error if there is none.
 func shred(path string) error {
+	err := zero(path)
+	if gone := os.Remove(path); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// zero overwrites a file. It is no error if there is none.
+func zero(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -301,7 +353,7 @@ func shred(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(durable.Clear(f), f.Close(), os.Remove(path))
+	return errors.Join(durable.Clear(f), f.Close())
 }
 
 // Holding is what a member keeps of a sum under its root.

@@ -129,7 +129,16 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 		return m.afterwards()
 	}
 	defer m.ended.Wait()
-	return m.run()
+	err = m.run()
+	if err != nil && m.overdue() { // what failed may fail for ever
+		err = errors.Join(err, m.dir.erase(d.resultOf(s.ID) == nil))
+	}
+	return errors.Join(err, m.dir.close())
+}
+
+// overdue reports whether this member's keys for the sum must be erased by now.
+func (m *member) overdue() bool {
+	return !m.closes.IsZero() && !time.Now().Before(m.closes.Add(m.options.Later))
 }
 
 // run continues from the journal until it must end or nobody needs this member any more.
