@@ -52,6 +52,11 @@ func TestOpenSumSaysWhoIsMissing(t *testing.T) {
 	p.closes = time.Now().Add(time.Hour)
 	for i, want := range []int{0, 2, 3} {
 		d.called(plan.members[i+1], errors.New("asleep"))
+		p.duty = nil
+		if device := plan.Describe(d, s, 0, time.Time{}); len(device.Missing) > 0 {
+			t.Errorf("a device, which calls nobody while a sum is open, misses %q", device.Missing)
+		}
+		p.duty = &Duty{}
 		c, told := plan.DescribeCommittee(d, plan.members[0]), plan.Describe(d, s, 0, time.Time{})
 		stake := told.Stake(c.Lacks(len(told.Missing)))
 		if told.State != api.SumOpen || len(told.Missing) != want || len(told.MissingWhy) != want || (stake == "") != (want == 0) {
