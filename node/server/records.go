@@ -76,12 +76,10 @@ func (in *importInput) imported(ctx context.Context, owner api.Recorder) (*body[
 	if err == nil {
 		return &body[api.ImportReport]{report}, nil
 	}
+	readOn(in.file) // many clients look at the answer only when they have sent all
 	p := problemOf(err)
-	switch p.Status {
-	case http.StatusUnprocessableEntity:
+	if p.Status == http.StatusUnprocessableEntity {
 		p.Report = &report
-	case http.StatusBadRequest: // many clients look at the answer only when they have sent all
-		readOn(in.file)
 	}
 	return nil, p
 }
