@@ -181,3 +181,24 @@ func TestChargedWorkCounts(t *testing.T) {
 		t.Error("somebody else does not get an equal part")
 	}
 }
+
+// An address that asks without end leaves their part to those beside it, and a network with many
+// addresses to other networks.
+func TestParts(t *testing.T) {
+	at := func(a, b, c, d byte) netip.Addr { return netip.AddrFrom4([4]byte{a, b, c, d}) }
+	now := time.Now()
+	p := crowd.NewParts(64, time.Second)
+	for range 1000 {
+		p.Take(at(203, 0, 113, 9), "", 1, now)
+	}
+	if !p.Take(at(203, 0, 200, 7), "", 1, now) {
+		t.Error("an address beside a flood has no part")
+	}
+	p = crowd.NewParts(64, time.Second)
+	for i := range 1000 {
+		p.Take(at(203, 0, byte(i/250), byte(i%250)), "", 1, now)
+	}
+	if !p.Take(at(198, 51, 100, 7), "", 1, now) {
+		t.Error("a network beside a flood of many addresses has no part")
+	}
+}

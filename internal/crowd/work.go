@@ -71,3 +71,24 @@ func (w *Work) spend(name string, own, amount int) {
 		w.spent[name] = own + amount
 	}
 }
+
+// Parts is work that addresses share, and networks: an address that has had its part may still
+// take one from its network (see [Widest]). By addresses alone, one network with many of them would
+// leave all others a part of nothing; by networks alone, one address would leave nothing to
+// those beside it. It is not safe for concurrent use.
+type Parts struct{ addresses, networks *Work }
+
+// NewParts returns Parts with this amount in each window, and as much again for networks.
+func NewParts(most int, window time.Duration) *Parts {
+	return &Parts{NewWork(most, window), NewWork(most, window)}
+}
+
+// Take asks as [Work.Take] does.
+func (p *Parts) Take(from netip.Addr, name string, amount int, now time.Time) bool {
+	network := Widest(from).Addr()
+	if !p.addresses.Take(from, name, amount, now) {
+		return p.networks.Take(network, name, amount, now)
+	}
+	p.networks.Charge(network, name, amount, now)
+	return true
+}

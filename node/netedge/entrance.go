@@ -40,8 +40,7 @@ type Entrance struct {
 	mu        sync.Mutex
 	waiting   map[netip.AddrPort]*arrival
 	hall      *crowd.Places[netip.AddrPort] // places of connections that wait for the end of their handshakes
-	knocks    *crowd.Work
-	networks  *crowd.Work // the same, by networks
+	knocks    *crowd.Parts
 	relayed   *crowd.Work // connections through relays
 	strangers *crowd.Places[network.Conn]
 	streams   *crowd.Work
@@ -118,8 +117,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
-		knocks:          crowd.NewWork(p.connections+knocksMore, knockWindow),
-		networks:        crowd.NewWork(p.connections+knocksMore, knockWindow),
+		knocks:          crowd.NewParts(p.connections+knocksMore, knockWindow),
 		relayed:         crowd.NewWork(p.connections+relayedMore, knockWindow),
 		streams:         crowd.NewWork(p.openings(), streamWindow),
 		again:           crowd.NewWork(introducedAgain, streamWindow),
@@ -217,23 +215,13 @@ func (e *Entrance) acceptRelayed(c network.ConnMultiaddrs) bool {
 }
 
 // admits counts a connection that arrives from an address, and reports whether its handshakes
-// may begin. An address that has had its part may still take one from its network (/16 of IPv4,
-// /32 of IPv6): one with many addresses would leave all others a part of nothing. The caller
-// holds e.mu.
+// may begin. The caller holds e.mu.
 func (e *Entrance) admits(from netip.Addr) bool {
 	now := time.Now()
 	if e.shut.off(from, now) {
 		return false
 	}
-	if from.IsLoopback() {
-		return true
-	}
-	network := crowd.Widest(from).Addr()
-	if !e.knocks.Take(from, "", 1, now) {
-		return e.networks.Take(network, "", 1, now)
-	}
-	e.networks.Charge(network, "", 1, now)
-	return true
+	return from.IsLoopback() || e.knocks.Take(from, "", 1, now)
 }
 
 // turnAway closes a connection that waits for the end of its handshakes. The caller holds
@@ -345,8 +333,13 @@ func (e *Entrance) dialsBack(p peer.ID) bool {
 	return e.takes(e.backs, crowd.Widest(crowd.From((*h).Network(), p)).Addr(), string(p))
 }
 
+// share is a [crowd.Work], or [crowd.Parts] of it.
+type share interface {
+	Take(from netip.Addr, name string, amount int, now time.Time) bool
+}
+
 // takes reports whether there is time for one more thing that somebody at an address wants.
-func (e *Entrance) takes(w *crowd.Work, from netip.Addr, name string) bool {
+func (e *Entrance) takes(w share, from netip.Addr, name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return w.Take(from, name, 1, time.Now())

@@ -6,8 +6,8 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"p2pnode/internal/crowd"
@@ -29,16 +29,16 @@ type hall struct {
 	places, spare int
 
 	mu        sync.Mutex
-	arrivals  *crowd.Work
-	reads     *crowd.Work // of strangers
-	waiting   int         // connections that are going to be closed
+	arrivals  *crowd.Parts
+	reads     *crowd.Parts // of strangers
+	waiting   int          // connections that are going to be closed
 	all       int
 	strangers *crowd.Places[*connection]
 	kept      map[string]*list.List // the connections of each token, by its ID; the oldest first
 }
 
-// strangerReads is how often strangers are read from in each shareWindow before the networks
-// that they come from share, and newConnections how many may come. A handshake and a request
+// strangerReads is how often strangers are read from in each shareWindow before the addresses and
+// networks that they come from share, and newConnections how many may come. A handshake and a request
 // take two reads each. Of the others waitingMost wait until they are closed.
 const (
 	strangerReads  = 512
@@ -50,17 +50,18 @@ const (
 func newHall(l net.Listener, places, spare int) *hall {
 	strangers := crowd.NewPlaces[*connection](places + 1) // with the one that comes when all are taken
 	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string]*list.List),
-		arrivals: crowd.NewWork(newConnections, shareWindow), reads: crowd.NewWork(strangerReads, shareWindow)}
+		arrivals: crowd.NewParts(newConnections, shareWindow), reads: crowd.NewParts(strangerReads, shareWindow)}
 }
 
 // connection is one connection of a hall.
 type connection struct {
 	net.Conn
-	of    *hall
-	gone  bool
-	ended chan struct{} // closed when it is gone
-	in    *list.List    // those of its token; nil: it is a stranger
-	at    *list.Element
+	of       *hall
+	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
+	gone     bool
+	ended    chan struct{} // closed when it is gone
+	in       *list.List    // those of its token; nil: it is a stranger
+	at       *list.Element
 
 	token  string          // the ID of the token that was shown last
 	life   context.Context // of that token; nil: none was shown
@@ -75,7 +76,7 @@ func (h *hall) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		h.mu.Lock()
-		comes := h.arrivals.Take(network(conn), "", 1, time.Now())
+		comes := h.arrivals.Take(source(conn.RemoteAddr().String()), "", 1, time.Now())
 		h.mu.Unlock()
 		if comes {
 			return h.admit(conn), nil
@@ -100,10 +101,6 @@ func (h *hall) turnAway(conn net.Conn) {
 		h.waiting--
 	})
 }
-
-// network is what a connection comes from, as wide as networks are distinguished: addresses
-// may be so many that none has a part that is enough.
-func network(c net.Conn) netip.Addr { return crowd.Widest(source(c.RemoteAddr().String())).Addr() }
 
 // admit finds a place for a connection.
 func (h *hall) admit(conn net.Conn) *connection {
@@ -140,7 +137,7 @@ func (g *connection) Close() error {
 
 // Read implements [net.Conn].
 func (g *connection) Read(p []byte) (int, error) {
-	for !g.turn(time.Now()) {
+	for !g.turn(time.Now()) && !g.late() {
 		select {
 		case <-g.ended:
 			return 0, net.ErrClosed
@@ -150,11 +147,29 @@ func (g *connection) Read(p []byte) (int, error) {
 	return g.Conn.Read(p)
 }
 
+// late reports whether there is no time left to read. The connection itself says so then.
+func (g *connection) late() bool {
+	d := g.deadline.Load()
+	return d != nil && !d.IsZero() && !time.Now().Before(*d)
+}
+
+// SetReadDeadline implements [net.Conn].
+func (g *connection) SetReadDeadline(t time.Time) error {
+	g.deadline.Store(&t)
+	return g.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements [net.Conn].
+func (g *connection) SetDeadline(t time.Time) error {
+	g.deadline.Store(&t)
+	return g.Conn.SetDeadline(t)
+}
+
 // turn reports whether the connection is read from now.
 func (g *connection) turn(now time.Time) bool {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
-	return g.in != nil || g.of.reads.Take(network(g), "", 1, now)
+	return g.in != nil || g.of.reads.Take(source(g.RemoteAddr().String()), "", 1, now)
 }
 
 // enter puts the connection among those of a token, as the newest. The caller holds of.mu.

@@ -228,8 +228,8 @@ func TestTokensMakeRoom(t *testing.T) {
 	}
 }
 
-// Who is read often, or comes often, waits for the others of its network; who shows a token,
-// or comes from elsewhere, does not.
+// Who is read often waits for the others; who shows a token, or comes from another address, even
+// in the same network, does not.
 func TestStrangersShareTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(nil, 4, 1)
@@ -240,6 +240,7 @@ func TestStrangersShareTheWork(t *testing.T) {
 		}
 		flood, flooding := enter("203.0.113.9")
 		elsewhere, _ := enter("198.51.100.7")
+		near, _ := enter("203.0.200.7")
 		owner, _ := enter("203.0.113.8")
 		owner.keep("one", t.Context())
 		now := time.Now()
@@ -248,7 +249,7 @@ func TestStrangersShareTheWork(t *testing.T) {
 				t.Fatal("who asks alone has to wait")
 			}
 		}
-		if flood.turn(now) || !elsewhere.turn(now) || !owner.turn(now) {
+		if flood.turn(now) || !elsewhere.turn(now) || !near.turn(now) || !owner.turn(now) {
 			t.Error("a flood is read on, or others wait for it")
 		}
 		began, read := now, make(chan error)
@@ -264,6 +265,13 @@ func TestStrangersShareTheWork(t *testing.T) {
 		}
 		for flood.turn(time.Now()) {
 		}
+		require.NoError(t, flood.SetReadDeadline(time.Now()))
+		if _, err := flood.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a connection that waited until its deadline: %v", err)
+		}
+		require.NoError(t, flood.SetReadDeadline(time.Time{}))
+		for flood.turn(time.Now()) {
+		}
 		go func() {
 			_, err := flood.Read(make([]byte, 1))
 			read <- err
@@ -276,11 +284,11 @@ func TestStrangersShareTheWork(t *testing.T) {
 	})
 }
 
-// Connections beyond the share of their network are not let in, and are closed after a while;
-// one from elsewhere is let in.
+// Connections beyond the share of their address are not let in, and are closed after a while;
+// one from another address is let in, even of the same network.
 func TestNewConnectionsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		comes := make(chan net.Conn, newConnections+waitingMost+3)
+		comes := make(chan net.Conn, newConnections+waitingMost+4)
 		h := newHall(arrivals{nil, comes}, 4, 1)
 		var ends []net.Conn
 		come := func(from string) {
@@ -291,13 +299,14 @@ func TestNewConnectionsShare(t *testing.T) {
 		for range newConnections + waitingMost + 2 {
 			come("203.0.113.9")
 		}
+		come("203.0.200.7")
 		come("198.51.100.7")
 		close(comes)
 		var in []net.Conn
 		for c, err := h.Accept(); err == nil; c, err = h.Accept() {
 			in = append(in, c)
 		}
-		if last := in[len(in)-1]; len(in) != newConnections+1 || source(last.RemoteAddr().String()).String() != "198.51.100.7" {
+		if last := in[len(in)-1]; len(in) != newConnections+2 || source(last.RemoteAddr().String()).String() != "198.51.100.7" {
 			t.Errorf("%d were let in, the last from %v", len(in), last.RemoteAddr())
 		}
 		waiting := func() int {
