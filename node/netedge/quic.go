@@ -30,6 +30,8 @@ type quicConn struct {
 	transport.CapableConn
 	intake *intake
 	stats  func() quic.ConnectionStats
+	lasts  context.Context // until the connection ends
+	end    context.CancelFunc
 
 	// Looking at it uses these.
 	packets int // more than were sent to the peer
@@ -39,6 +41,7 @@ type quicConn struct {
 
 func (e *Entrance) quicConn(c transport.CapableConn) transport.CapableConn {
 	q := &quicConn{CapableConn: c, intake: &intake{entrance: e, peer: c.RemotePeer(), from: crowd.Of(c.RemoteMultiaddr())}}
+	q.lasts, q.end = context.WithCancel(context.Background())
 	var under *quic.Conn
 	if c.As(&under) {
 		q.stats = under.ConnectionStats
@@ -95,13 +98,14 @@ func (c *quicConn) floods() bool {
 	return c.surplus > quicSurplus
 }
 
-// AcceptStream implements [network.MuxedConn].
+// AcceptStream implements [network.MuxedConn]. Libp2p calls it until the connection has ended.
 func (c *quicConn) AcceptStream() (network.MuxedStream, error) {
 	s, err := c.CapableConn.AcceptStream()
 	if err != nil {
+		c.end()
 		return nil, err
 	}
-	return &offered{MuxedStream: &quicStream{MuxedStream: s, conn: c}, intake: c.intake, left: maxOffers}, nil
+	return &offered{MuxedStream: c.stream(s), intake: c.intake, left: maxOffers}, nil
 }
 
 // OpenStream implements [network.MuxedConn].
@@ -110,40 +114,93 @@ func (c *quicConn) OpenStream(ctx context.Context) (network.MuxedStream, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &introduction{MuxedStream: &quicStream{MuxedStream: s, conn: c}, left: maxIntroduction}, nil
+	return &introduction{MuxedStream: c.stream(s), left: maxIntroduction}, nil
 }
 
-// quicStream is a stream over QUIC.
+// quicStream is a stream over QUIC. One goroutine reads at a time.
 type quicStream struct {
 	network.MuxedStream
 	conn     *quicConn
+	given    context.Context // it ends when nobody here reads the stream any more
+	giveUp   context.CancelFunc
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
+	moved    chan struct{}             // the deadline
+}
+
+func (c *quicConn) stream(s network.MuxedStream) *quicStream {
+	given, giveUp := context.WithCancel(c.lasts)
+	return &quicStream{MuxedStream: s, conn: c, given: given, giveUp: giveUp, moved: make(chan struct{}, 1)}
 }
 
 // Read implements [network.MuxedStream].
 func (s *quicStream) Read(p []byte) (int, error) {
-	for !s.conn.intake.open() && !s.conn.IsClosed() && !s.late() {
-		time.Sleep(intakeOpens)
+	for !s.conn.intake.open() && s.waits() {
 	}
 	n, err := s.MuxedStream.Read(p)
 	s.conn.intake.add(max(n, readFrame)) // nobody sees the frames
 	return n, err
 }
 
-// late reports whether there is no time left for reading. The stream itself says so then.
-func (s *quicStream) late() bool {
-	d := s.deadline.Load()
-	return d != nil && !d.IsZero() && !time.Now().Before(*d)
+// waits waits until it is time to look again whether there is time to read. It reports false if
+// nobody needs to: the stream itself says then that it was given up, or that it is too late.
+func (s *quicStream) waits() bool {
+	wait := intakeOpens
+	if d := s.deadline.Load(); d != nil && !d.IsZero() {
+		wait = min(wait, time.Until(*d))
+	}
+	if wait <= 0 {
+		return false
+	}
+	select {
+	case <-s.given.Done():
+		return false
+	case <-s.moved:
+	case <-time.After(wait):
+	}
+	return true
+}
+
+// Reset implements [network.MuxedStream].
+func (s *quicStream) Reset() error {
+	s.giveUp()
+	return s.MuxedStream.Reset()
+}
+
+// ResetWithError implements [network.MuxedStream].
+func (s *quicStream) ResetWithError(why network.StreamErrorCode) error {
+	s.giveUp()
+	return s.MuxedStream.ResetWithError(why)
+}
+
+// Close implements [network.MuxedStream].
+func (s *quicStream) Close() error {
+	s.giveUp()
+	return s.MuxedStream.Close()
+}
+
+// CloseRead implements [network.MuxedStream].
+func (s *quicStream) CloseRead() error {
+	s.giveUp()
+	return s.MuxedStream.CloseRead()
 }
 
 // SetReadDeadline implements [network.MuxedStream].
 func (s *quicStream) SetReadDeadline(t time.Time) error {
-	s.deadline.Store(&t)
+	s.reads(t)
 	return s.MuxedStream.SetReadDeadline(t)
 }
 
 // SetDeadline implements [network.MuxedStream].
 func (s *quicStream) SetDeadline(t time.Time) error {
-	s.deadline.Store(&t)
+	s.reads(t)
 	return s.MuxedStream.SetDeadline(t)
+}
+
+// reads sets how long the stream is read.
+func (s *quicStream) reads(until time.Time) {
+	s.deadline.Store(&until)
+	select {
+	case s.moved <- struct{}{}:
+	default:
+	}
 }

@@ -36,6 +36,9 @@ func (p pouring) CloseWithError(network.ConnErrorCode) error {
 	return nil
 }
 func (p pouring) AcceptStream() (network.MuxedStream, error) {
+	if p.closed.Load() {
+		return nil, io.EOF
+	}
 	return &poured{closed: p.closed}, nil
 }
 
@@ -61,6 +64,12 @@ func (s *poured) SetReadDeadline(t time.Time) error {
 	s.until = t
 	return nil
 }
+
+func (s *poured) SetDeadline(t time.Time) error              { return s.SetReadDeadline(t) }
+func (*poured) Reset() error                                 { return nil }
+func (*poured) ResetWithError(network.StreamErrorCode) error { return nil }
+func (*poured) Close() error                                 { return nil }
+func (*poured) CloseRead() error                             { return nil }
 
 // Over QUIC a network that sends without end is read at the pace of its share too, on however
 // many streams, and nobody waits beyond a deadline for what is not read.
@@ -91,14 +100,57 @@ func TestBytesOverQUICAreShared(t *testing.T) {
 		if _, err := s.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) > 2*intakeOpens {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
-		_, honest := pours("/ip4/192.0.2.1/udp/1/quic-v1")
+		other, honest := pours("/ip4/192.0.2.1/udp/1/quic-v1")
 		synctest.Wait()
 		if n := honest.Load(); n < readMore*4/10 {
 			t.Errorf("%d bytes are read from a second one, want half of %d", n, readMore)
 		}
 		closed.Store(true)
-		time.Sleep(intakeOpens)
+		for _, c := range []transport.CapableConn{c, other} {
+			if _, err := c.AcceptStream(); err == nil {
+				t.Error("a stream after the end")
+			}
+		}
 	})
+}
+
+// Who waits for what is not read waits no longer than the stream, its connection, or a deadline
+// that is set meanwhile, and so does the place of the stream.
+func TestAReaderOverQUICIsWoken(t *testing.T) {
+	for name, ends := range map[string]func(network.MuxedStream, *quicConn){
+		"reset":            func(s network.MuxedStream, _ *quicConn) { _ = s.Reset() },
+		"reset with a why": func(s network.MuxedStream, _ *quicConn) { _ = s.ResetWithError(1) },
+		"closed":           func(s network.MuxedStream, _ *quicConn) { _ = s.Close() },
+		"not read":         func(s network.MuxedStream, _ *quicConn) { _ = s.CloseRead() },
+		"late":             func(s network.MuxedStream, _ *quicConn) { _ = s.SetReadDeadline(time.Now()) },
+		"late both ways":   func(s network.MuxedStream, _ *quicConn) { _ = s.SetDeadline(time.Now()) },
+		"connection":       func(_ network.MuxedStream, c *quicConn) { _, _ = c.AcceptStream() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEntrance(Power{}, openDoor{})
+				closed := new(atomic.Bool)
+				c := e.quicConn(pouring{from: randomPeer(t), at: "/ip4/198.51.100.1/udp/1/quic-v1", closed: closed}).(*quicConn)
+				s, err := c.AcceptStream()
+				require.NoError(t, err)
+				c.intake.add(2 * readMore)
+				var woken time.Time
+				go func() {
+					_, _ = s.Read(make([]byte, 1))
+					woken = time.Now()
+				}()
+				time.Sleep(intakeOpens / 2)
+				at := time.Now()
+				closed.Store(true)
+				ends(s, c)
+				synctest.Wait()
+				if !woken.Equal(at) {
+					t.Error("the reader sleeps on")
+				}
+				c.end()
+			})
+		})
+	}
 }
 
 // Who sends more than QUIC allows beyond what is read loses all connections of its address, and
