@@ -56,6 +56,11 @@ type Entrance struct {
 
 	watching sync.Mutex // taken before mu
 	watched  map[*quicConn]struct{}
+	surplus  map[netip.Prefix]int // bytes from an address that nobody read
+	looks    *time.Timer
+	looked   time.Time     // last
+	nextLook time.Time     // zero: there is none
+	rests    time.Duration // between two looks while little comes
 }
 
 // Judge remembers what peers did. Its methods are called from many goroutines at once,
@@ -112,7 +117,7 @@ const (
 func (p Power) openings() int { return streamsMore + streamsEach*p.connections }
 
 func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
-	return &Entrance{
+	e := &Entrance{
 		ConnectionGater: next,
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
@@ -128,7 +133,12 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
 		watched:         make(map[*quicConn]struct{}),
+		surplus:         make(map[netip.Prefix]int),
+		rests:           max(p.Look, quicLooks),
 	}
+	e.looks = time.AfterFunc(e.rests, e.look)
+	e.looks.Stop()
+	return e
 }
 
 // Judged sets who remembers what peers did. Before that, nobody is refused for what it
@@ -300,6 +310,10 @@ func (e *Entrance) carriedBy(p peer.ID) bool {
 	h := e.host.Load()
 	return h != nil && (*h).ConnManager().IsProtected(p, "autorelay")
 }
+
+// vouched reports whether what comes over a connection to a peer is not a stranger's doing: a
+// neighbour's, or a relay's, which others make it carry.
+func (e *Entrance) vouched(p peer.ID) bool { return e.wanted(p) || e.carriedBy(p) }
 
 // protects reports whether a connection to a peer is kept for any reason, as one to a relay
 // at which the host has a place.

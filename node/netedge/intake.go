@@ -60,7 +60,7 @@ func (i *intake) open() bool {
 		return true
 	}
 	e, work := i.entrance, i.entrance.read
-	if e.wanted(i.peer) || e.carriedBy(i.peer) { // what a relay carries counts where it comes out
+	if e.vouched(i.peer) { // what a relay carries counts where it comes out
 		if i.own == nil {
 			i.own = crowd.NewWork(readMore, readWindow)
 		}

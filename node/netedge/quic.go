@@ -2,7 +2,6 @@ package netedge
 
 import (
 	"context"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -15,17 +14,19 @@ import (
 )
 
 const (
-	// quicLooks is how often connections over QUIC are looked at, while there are any.
+	// quicLooks is how soon a new connection over QUIC is looked at, and how often all are.
 	quicLooks = time.Second
-	// quicSurplus is how much a peer may send beyond what is read of its streams: more than
-	// the 15 MB that QUIC lets it have unread.
-	quicSurplus = 16 << 20
+	// quicSurplus is how much all strangers of an address may send beyond what is read of
+	// their streams, and quicUnread how much each of them whatever the others send: more than
+	// the 768 KiB that QUIC lets a stranger have unread.
+	quicSurplus, quicUnread = 16 << 20, 1 << 20
 )
 
 // quicConn is a connection over QUIC, which has its own streams. Nothing is read from any
 // while there is no time for what the peer sends, and QUIC lets a peer send only so much
 // that was not read. What one sends nevertheless cannot be left unread: packets without
-// anything for a stream, or for streams that are refused. So the connection is closed then.
+// anything for a stream, or for streams that are refused. So a stranger's connection is closed
+// then.
 type quicConn struct {
 	transport.CapableConn
 	intake *intake
@@ -34,9 +35,9 @@ type quicConn struct {
 	end    context.CancelFunc
 
 	// Looking at it uses these.
-	packets int // more than were sent to the peer
-	total   int // bytes that had been noted
-	surplus int // bytes beyond those
+	received int // packets
+	beyond   int // bytes that have come beyond those that were noted, less those sent
+	surplus  int // what a stranger owes of that
 }
 
 func (e *Entrance) quicConn(c transport.CapableConn) transport.CapableConn {
@@ -55,47 +56,71 @@ func (e *Entrance) watch(c *quicConn) {
 	e.watching.Lock()
 	defer e.watching.Unlock()
 	e.watched[c] = struct{}{}
-	if len(e.watched) == 1 {
-		time.AfterFunc(turn.Wait(quicLooks), e.look)
+	e.lookWithin(quicLooks)
+}
+
+// lookWithin has all connections looked at soon, unless that is to happen sooner. The caller
+// holds e.watching.
+func (e *Entrance) lookWithin(d time.Duration) {
+	wait := turn.Wait(d)
+	if at := time.Now().Add(wait); e.nextLook.IsZero() || at.Before(e.nextLook) {
+		e.nextLook = at
+		e.looks.Reset(wait)
 	}
 }
 
-// look closes connections over which too much comes. Their addresses are closed too, with what
-// else strangers have there: otherwise a peer would go on with the next one.
+// look closes connections of strangers over which too much comes. What an address has sent in
+// vain is remembered when they have ended: the next one would go on otherwise. It is forgotten
+// at the pace at which strangers are read, which all such addresses share.
 func (e *Entrance) look() {
 	e.watching.Lock()
 	defer e.watching.Unlock()
-	closed := make(map[netip.Prefix]bool)
-	for c := range e.watched {
-		if c.IsClosed() {
-			delete(e.watched, c)
-		} else if c.floods() {
-			go c.CloseWithError(network.ConnRateLimited)
-			e.mu.Lock()
-			e.shut.close(c.intake.from, time.Now())
-			e.mu.Unlock()
-			closed[crowd.Narrowest(c.intake.from)] = !c.intake.from.IsLoopback()
+	now := time.Now()
+	forgets := int(min(now.Sub(e.looked), 2*readWindow)*readMore/readWindow) / max(1, len(e.surplus))
+	e.looked, e.nextLook = now, time.Time{}
+	for at, surplus := range e.surplus {
+		if e.surplus[at] = surplus - forgets; surplus <= forgets {
+			delete(e.surplus, at)
 		}
 	}
 	for c := range e.watched {
-		if closed[crowd.Narrowest(c.intake.from)] && !e.wanted(c.intake.peer) && !e.carriedBy(c.intake.peer) {
+		_, more := c.came()
+		at, vouched := crowd.Narrowest(c.intake.from), e.vouched(c.intake.peer)
+		if _, owes := e.surplus[at]; !owes || vouched {
+			c.surplus = 0
+		}
+		if more = max(more, -c.surplus); more != 0 && !vouched {
+			c.surplus += more
+			e.surplus[at] = min(max(0, e.surplus[at]+more), 2*quicSurplus)
+		}
+		if c.IsClosed() {
+			delete(e.watched, c)
+		}
+	}
+	for c := range e.watched {
+		if c.surplus > quicUnread && e.surplus[crowd.Narrowest(c.intake.from)] > quicSurplus {
+			delete(e.watched, c)
 			go c.CloseWithError(network.ConnRateLimited)
+			e.mu.Lock()
+			e.shut.close(c.intake.from, now)
+			e.mu.Unlock()
 		}
 	}
 	if len(e.watched) > 0 {
-		time.AfterFunc(turn.Wait(quicLooks), e.look)
+		e.lookWithin(quicLooks)
 	}
 }
 
-// floods reports whether more has come than was noted when it was read. A packet counts as a
-// frame. Those that only say that something has arrived do not, as there are fewer than were
-// sent.
-func (c *quicConn) floods() bool {
+// came returns how many packets have come since it was last asked, and how many bytes more than
+// were noted when they were read. A packet counts as a frame. Those that only say that
+// something has arrived do not, as there are fewer than were sent.
+func (c *quicConn) came() (packets, more int) {
 	s := c.stats()
-	packets, total := int(s.PacketsReceived)-int(s.PacketsSent), c.intake.noted()
-	c.surplus = max(0, c.surplus+readFrame*(packets-c.packets)-(total-c.total))
-	c.packets, c.total = packets, total
-	return c.surplus > quicSurplus
+	received := int(s.PacketsReceived)
+	beyond := readFrame*(received-int(s.PacketsSent)) - c.intake.noted()
+	packets, more = received-c.received, beyond-c.beyond
+	c.received, c.beyond = received, beyond
+	return packets, more
 }
 
 // AcceptStream implements [network.MuxedConn]. Libp2p calls it until the connection has ended.

@@ -10,9 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
+	basic "github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/multiformats/go-multiaddr"
 	"github.com/quic-go/quic-go"
 
@@ -153,61 +155,150 @@ func TestAReaderOverQUICIsWoken(t *testing.T) {
 	}
 }
 
-// Who sends more than QUIC allows beyond what is read loses all connections of its address, and
-// those whose packets are read, or say that something has arrived, keep theirs.
+// watched has an entrance look at a connection from an address that has these statistics.
+func watched(t *testing.T, e *Entrance, at string, stats func() quic.ConnectionStats) *quicConn {
+	c := e.quicConn(pouring{from: randomPeer(t), at: at, closed: new(atomic.Bool)}).(*quicConn)
+	c.stats = stats
+	e.watch(c)
+	return c
+}
+
+// flood is what somebody sends of which nothing is read.
+type flood struct{ packets atomic.Uint64 }
+
+func (f *flood) stats() quic.ConnectionStats {
+	return quic.ConnectionStats{PacketsReceived: f.packets.Load()}
+}
+
+// Who sends more than QUIC allows beyond what is read loses its connection, and the next one
+// sooner. Others at the address keep theirs, as do those whose packets are read, or say that
+// something has arrived.
 func TestPacketsOverQUICAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEntrance(Power{connections: 1}, openDoor{})
-		var came atomic.Uint64
-		var closed []*atomic.Bool
-		arrives := func(at string, stats func() quic.ConnectionStats) *intake {
-			closed = append(closed, new(atomic.Bool))
-			c := e.quicConn(pouring{from: randomPeer(t), at: at, closed: closed[len(closed)-1]}).(*quicConn)
-			c.stats = stats
-			e.watch(c)
-			return c.intake
-		}
-		received := func() quic.ConnectionStats { return quic.ConnectionStats{PacketsReceived: came.Load()} }
-		quiet := func() quic.ConnectionStats { return quic.ConnectionStats{} }
-		arrives("/ip4/64.1.0.1/udp/1/quic-v1", received)
-		arrives("/ip4/64.1.0.1/udp/2/quic-v1", quiet)
-		arrives("/ip4/64.2.0.1/udp/1/quic-v1", quiet)
-		arrives("/ip4/64.3.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
-			return quic.ConnectionStats{PacketsReceived: came.Load(), PacketsSent: came.Load()}
-		})
-		read := arrives("/ip4/64.4.0.1/udp/1/quic-v1", received)
+		var came, unread flood
+		unread.packets.Store(768)
 		const most = quicSurplus / readFrame
-		for _, c := range []struct {
-			packets uint64
-			ended   []bool
-		}{{most, make([]bool, 5)}, {most + 1, []bool{true, true, false, false, false}}} {
-			read.add(int(c.packets-came.Load()) * readFrame)
-			came.Store(c.packets)
-			time.Sleep(2 * quicLooks)
+		read := watched(t, e, "/ip4/64.4.0.1/udp/1/quic-v1", came.stats)
+		bad := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", came.stats)
+		conns := []*quicConn{
+			bad, read,
+			watched(t, e, "/ip4/64.1.0.1/udp/2/quic-v1", unread.stats), // behind the same router
+			watched(t, e, "/ip4/64.2.0.1/udp/1/quic-v1", unread.stats),
+			watched(t, e, "/ip4/64.3.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
+				return quic.ConnectionStats{PacketsReceived: came.packets.Load(), PacketsSent: came.packets.Load()}
+			}),
+		}
+		looks := func(c *quicConn, packets uint64) {
+			t.Helper()
+			read.intake.add(int(packets-came.packets.Load()) * readFrame)
+			came.packets.Store(packets)
+			e.look()
 			synctest.Wait()
-			for i, want := range c.ended {
-				if got := closed[i].Load(); got != want {
-					t.Errorf("after %d packets, connection %d is closed: %v", c.packets, i, got)
+			for i, other := range conns {
+				if closed := other.IsClosed(); closed != (other == bad && c == bad) {
+					t.Errorf("after %d packets, connection %d is closed: %v", packets, i, closed)
 				}
 			}
 		}
+		looks(nil, most-768)
+		looks(bad, most-767)
 		if _, known := e.shut.addresses[netip.MustParsePrefix("64.1.0.1/32")]; !known || len(e.shut.addresses) > 1 {
 			t.Errorf("%v are closed", e.shut.addresses)
 		}
-		time.Sleep(2 * quicLooks)
+		var again flood
+		next := watched(t, e, "/ip4/64.1.0.1/udp/3/quic-v1", again.stats)
+		again.packets.Store(quicUnread/readFrame + 1)
+		e.look()
 		synctest.Wait()
-		if n := len(e.watched); n != 3 {
+		if !next.IsClosed() {
+			t.Error("the next connection is as good as the first")
+		}
+		if n := len(e.watched); n != 4 {
 			t.Errorf("%d connections are looked at", n)
 		}
-		for _, c := range closed {
-			c.Store(true)
+		for _, c := range conns {
+			_ = c.CloseWithError(0)
 		}
-		time.Sleep(2 * quicLooks)
-		synctest.Wait()
-		if n := len(e.watched); n != 0 {
-			t.Errorf("%d connections are looked at after their ends", n)
+		time.Sleep(3 * readWindow)
+		if n := len(e.watched); n != 0 || e.nextLook != (time.Time{}) {
+			t.Errorf("%d connections are looked at after their ends, next at %v", n, e.nextLook)
 		}
 	})
+}
+
+// What came beyond what was read is forgotten with time, so nobody is closed for what adds up
+// over days; and those who come and go before anybody looks add to it.
+func TestASurplusOverQUICIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{}, openDoor{})
+		var slow flood
+		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", slow.stats)
+		const each = readMore / readFrame / 10
+		for range 100 {
+			slow.packets.Add(each)
+			time.Sleep(readWindow / 10)
+			synctest.Wait()
+		}
+		if c.IsClosed() {
+			t.Error("closed for what came slowly")
+		}
+		e.look()
+		for range 20 {
+			var brief flood
+			brief.packets.Store(1000)
+			c := watched(t, e, "/ip4/64.1.0.1/udp/2/quic-v1", brief.stats)
+			_ = c.CloseWithError(0)
+		}
+		slow.packets.Add(quicUnread/readFrame + 1)
+		e.look()
+		synctest.Wait()
+		if !c.IsClosed() {
+			t.Error("brief connections count for nothing")
+		}
+		time.Sleep(4 * readWindow)
+	})
+}
+
+// Neither a neighbour nor a relay is closed for what comes over its connection, nor its address.
+// When it is none any more, what came before is not held against it.
+func TestWhoIsVouchedForIsNotClosed(t *testing.T) {
+	manager, err := basic.NewConnManager(1, 2)
+	require.NoError(t, err)
+	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
+	require.NoError(t, err)
+	defer h.Close()
+	for _, why := range []string{"autorelay", "p2pnode/neighbours"} {
+		e := newEntrance(Power{}, openDoor{})
+		e.guard(h)
+		var f, other flood
+		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", f.stats)
+		f.packets.Store(2 * quicUnread / readFrame) // still as a stranger
+		e.look()
+		manager.Protect(c.intake.peer, why)
+		f.packets.Store(100 * quicSurplus / readFrame)
+		e.look()
+		if len(e.watched) != 1 || len(e.shut.addresses) > 0 {
+			t.Errorf("%s: closed, and the addresses %v", why, e.shut.addresses)
+		}
+		watched(t, e, "/ip4/64.1.0.1/udp/2/quic-v1", other.stats)
+		other.packets.Store(2 * quicSurplus / readFrame)
+		e.look()
+		if _, kept := e.watched[c]; !kept || len(e.watched) != 1 {
+			t.Errorf("%s: closed for another one behind its router: %v", why, !kept)
+		}
+		clear(e.shut.addresses)
+		manager.Unprotect(c.intake.peer, why)
+		e.look()
+		if len(e.watched) != 1 {
+			t.Errorf("%s: closed for what came before", why)
+		}
+		f.packets.Add(2 * quicSurplus / readFrame)
+		e.look()
+		if len(e.watched) != 0 || len(e.shut.addresses) != 1 {
+			t.Errorf("%s: not closed when it is a stranger again", why)
+		}
+	}
 }
 
 // Who has a node answer without end is read no more, however little it sends. What is long,
