@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// quicLooks is how soon a new connection over QUIC is looked at, and how often all are.
-	quicLooks = time.Second
+	// quicLooks is how soon a new connection over QUIC is looked at, and how often all are
+	// while one of them has brought more than quicBusy packets since the last look. While none
+	// has, they are looked at when the neighbours are.
+	quicLooks, quicBusy = time.Second, 1000
 	// quicSurplus is how much all strangers of an address may send beyond what is read of
 	// their streams, and quicUnread how much each of them whatever the others send: more than
 	// the 768 KiB that QUIC lets a stranger have unread.
@@ -83,8 +85,10 @@ func (e *Entrance) look() {
 			delete(e.surplus, at)
 		}
 	}
+	busy := false
 	for c := range e.watched {
-		_, more := c.came()
+		packets, more := c.came()
+		busy = busy || packets > quicBusy
 		at, vouched := crowd.Narrowest(c.intake.from), e.vouched(c.intake.peer)
 		if _, owes := e.surplus[at]; !owes || vouched {
 			c.surplus = 0
@@ -106,8 +110,11 @@ func (e *Entrance) look() {
 			e.mu.Unlock()
 		}
 	}
-	if len(e.watched) > 0 {
+	switch {
+	case busy:
 		e.lookWithin(quicLooks)
+	case len(e.watched) > 0:
+		e.lookWithin(e.rests)
 	}
 }
 

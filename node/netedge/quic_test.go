@@ -221,6 +221,7 @@ func TestPacketsOverQUICAreBounded(t *testing.T) {
 			_ = c.CloseWithError(0)
 		}
 		time.Sleep(3 * readWindow)
+		synctest.Wait()
 		if n := len(e.watched); n != 0 || e.nextLook != (time.Time{}) {
 			t.Errorf("%d connections are looked at after their ends, next at %v", n, e.nextLook)
 		}
@@ -299,6 +300,55 @@ func TestWhoIsVouchedForIsNotClosed(t *testing.T) {
 			t.Errorf("%s: not closed when it is a stranger again", why)
 		}
 	}
+}
+
+// While little comes, connections are looked at as seldom as the neighbours; a new one at once,
+// also while one comes after the other.
+func TestQuietConnectionsOverQUICWakeNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rests = 10 * time.Second
+		e := newEntrance(Power{Look: rests}, openDoor{})
+		var looks atomic.Int64
+		var f flood
+		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
+			looks.Add(1)
+			return f.stats()
+		})
+		during := func(d time.Duration) int64 {
+			before := looks.Load()
+			time.Sleep(d)
+			synctest.Wait()
+			return looks.Load() - before
+		}
+		if n := during(2 * quicLooks); n != 1 {
+			t.Errorf("looked at %d times at first", n)
+		}
+		if n := during(10 * rests); n < 9 || n > 11 {
+			t.Errorf("looked at %d times in %v", n, 10*rests)
+		}
+		before := looks.Load()
+		for range 3 * rests / quicLooks {
+			f.packets.Add(quicBusy + 1)
+			during(quicLooks)
+		}
+		if n := looks.Load() - before; n < int64(rests/quicLooks) {
+			t.Errorf("looked at %d times while much comes", n)
+		}
+		during(2 * rests)
+		before = looks.Load()
+		for range 50 {
+			_ = watched(t, e, "/ip4/64.2.0.1/udp/1/quic-v1", new(flood).stats).CloseWithError(0)
+			during(quicLooks / 10)
+		}
+		if n := looks.Load() - before; n < 3 || n > 6 {
+			t.Errorf("looked at %d times while others come", n)
+		}
+		_ = c.CloseWithError(0)
+		during(2 * rests)
+		if n := during(10 * rests); n != 0 {
+			t.Errorf("looked at %d times after the end", n)
+		}
+	})
 }
 
 // Who has a node answer without end is read no more, however little it sends. What is long,
