@@ -3,13 +3,14 @@ package netedge
 import (
 	"encoding/binary"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	manet "github.com/multiformats/go-multiaddr/net"
 
+	"p2pnode/internal/crowd"
 	"p2pnode/internal/turn"
 )
 
@@ -53,8 +54,8 @@ type peerConn struct {
 }
 
 func (e *Entrance) peerConn(c net.Conn, p peer.ID) *peerConn {
-	at, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // none over a relay
-	o := &peerConn{Conn: c, entrance: e, peer: p, intake: &intake{entrance: e, peer: p, from: at.Addr().Unmap()}, ended: make(chan struct{})}
+	at, _ := manet.FromNetAddr(c.RemoteAddr()) // none over a relay
+	o := &peerConn{Conn: c, entrance: e, peer: p, intake: &intake{entrance: e, peer: p, from: crowd.Of(at)}, ended: make(chan struct{})}
 	o.changed = sync.NewCond(&o.mu)
 	o.late = time.AfterFunc(behind, func() { e.waitsFor(o) })
 	o.late.Stop()

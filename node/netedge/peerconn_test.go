@@ -15,6 +15,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 	basic "github.com/libp2p/go-libp2p/p2p/net/connmgr"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 
 	"p2pnode/internal/require"
 	"p2pnode/internal/turn"
@@ -141,6 +143,37 @@ func TestBytesOfStrangersAreShared(t *testing.T) {
 			require.NoError(t, c.Close())
 		}
 	})
+}
+
+// called is a connection to an address of any kind.
+type called struct {
+	net.Conn
+	at net.Addr
+}
+
+func (c called) RemoteAddr() net.Addr { return c.at }
+
+// Bytes are shared by addresses over WebSocket too.
+func TestTheAddressUnderAConnection(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	for _, c := range []struct {
+		at   net.Addr
+		want string
+	}{
+		{&net.TCPAddr{IP: net.ParseIP("198.51.100.1"), Port: 1}, "198.51.100.1"},
+		{&net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 1, Zone: "eth0"}, "fe80::1"},
+		{websocket.NewAddrWithScheme("198.51.100.1:1", false), "198.51.100.1"},
+		{websocket.NewAddrWithScheme("[2001:db8::1]:1", true), "2001:db8::1"},
+		{websocket.NewAddrWithScheme("[::ffff:198.51.100.1]:1", false), "198.51.100.1"},
+		{&client.NetAddr{Relay: "a", Remote: "b"}, "invalid IP"},
+	} {
+		o := newEntrance(Power{}, openDoor{}).peerConn(called{ours, c.at}, randomPeer(t))
+		if got := o.intake.from.String(); got != c.want {
+			t.Errorf("%v is at %s, want %s", c.at, got, c.want)
+		}
+	}
 }
 
 // Small frames count for more than their bytes, also those of a neighbour.
