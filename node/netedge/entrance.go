@@ -390,12 +390,16 @@ type resources struct {
 var (
 	errStreams = errors.New("node: strangers have opened too many streams")
 	errKnocks  = errors.New("node: strangers connect too often over QUIC")
+	errUnread  = errors.New("node: a stranger has enough room over QUIC for what is not read")
 )
 
 // OpenConnection implements [network.ResourceManager]. Over QUIC it is called as soon as
 // somebody wants a handshake, and [Entrance.InterceptAccept] only after that.
 func (r *resources) OpenConnection(d network.Direction, file bool, at multiaddr.Multiaddr) (network.ConnManagementScope, error) {
-	if _, err := at.ValueForProtocol(multiaddr.P_QUIC_V1); err == nil && d == network.DirInbound && !reach.IsRelayed(at) {
+	if _, err := at.ValueForProtocol(multiaddr.P_QUIC_V1); err != nil || reach.IsRelayed(at) {
+		return r.ResourceManager.OpenConnection(d, file, at)
+	}
+	if d == network.DirInbound {
 		r.entrance.mu.Lock()
 		admitted := r.entrance.admits(crowd.Of(at))
 		r.entrance.mu.Unlock()
@@ -403,7 +407,11 @@ func (r *resources) OpenConnection(d network.Direction, file bool, at multiaddr.
 			return nil, errKnocks
 		}
 	}
-	return r.ResourceManager.OpenConnection(d, file, at)
+	scope, err := r.ResourceManager.OpenConnection(d, file, at)
+	if err != nil {
+		return nil, err
+	}
+	return &quicScope{scope, r.entrance}, nil
 }
 
 // VerifySourceAddress implements [network.ResourceManager]. Whoever wants a handshake over QUIC

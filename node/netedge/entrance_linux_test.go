@@ -292,3 +292,30 @@ func TestDialBacksAreShared(t *testing.T) {
 		t.Error("another one is not answered")
 	}
 }
+
+// What a stranger sends over QUIC has no more room than it begins with, whoever has called, and
+// what a neighbour or a relay sends has.
+func TestRoomOverQUICIsForThoseWhoAreVouchedFor(t *testing.T) {
+	for _, at := range []string{"/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/udp/0/quic-v1"} {
+		h, _ := newGuardedAt(t, ordinary(), at)
+		other, _ := newGuardedAt(t, ordinary(), at)
+		require.NoError(t, mayConnect(t, other, h))
+		require.Eventually(t, "both are connected", func() bool { return len(h.Network().ConnsToPeer(other.ID())) == 1 })
+		for _, ends := range [][2]host.Host{{h, other}, {other, h}} {
+			manager, p := ends[0].ConnManager(), ends[1].ID()
+			more := func() bool {
+				return ends[0].Network().ConnsToPeer(p)[0].Scope().ReserveMemory(1<<20, network.ReservationPriorityMedium) == nil
+			}
+			if more() == strings.Contains(at, "quic") {
+				t.Errorf("%s: a stranger has more room: %v", at, !strings.Contains(at, "quic"))
+			}
+			for _, why := range []string{"autorelay", "p2pnode/neighbours"} {
+				manager.Protect(p, why)
+				if !more() {
+					t.Errorf("%s, %s: no more room", at, why)
+				}
+				manager.Unprotect(p, why)
+			}
+		}
+	}
+}

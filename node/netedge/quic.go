@@ -24,6 +24,22 @@ const (
 	quicSurplus, quicUnread = 16 << 20, 1 << 20
 )
 
+// quicScope is the scope of a connection over QUIC. A peer may have 768 KiB unread on all its
+// streams, and QUIC asks here for more of its windows, up to 15 MB. That much of each stranger
+// would stay in memory as soon as it has had its share and is read no more.
+type quicScope struct {
+	network.ConnManagementScope
+	entrance *Entrance
+}
+
+// ReserveMemory implements [network.ResourceScope].
+func (s *quicScope) ReserveMemory(size int, priority uint8) error {
+	if p := s.PeerScope(); p == nil || !s.entrance.vouched(p.Peer()) {
+		return errUnread
+	}
+	return s.ConnManagementScope.ReserveMemory(size, priority)
+}
+
 // quicConn is a connection over QUIC, which has its own streams. Nothing is read from any
 // while there is no time for what the peer sends, and QUIC lets a peer send only so much
 // that was not read. What one sends nevertheless cannot be left unread: packets without
