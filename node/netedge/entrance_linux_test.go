@@ -35,11 +35,11 @@ func newGuarded(t *testing.T, p Power) (host.Host, *Meter) {
 	return newGuardedAt(t, p, "/ip4/127.0.0.1/tcp/0")
 }
 
-func newGuardedAt(t *testing.T, p Power, listen string) (host.Host, *Meter) {
+func newGuardedAt(t *testing.T, p Power, listen ...string) (host.Host, *Meter) {
 	t.Helper()
 	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
 	require.NoError(t, err)
-	c := datadir.Config{Listen: []string{listen}}
+	c := datadir.Config{Listen: listen}
 	around := NewSurroundings(&c)
 	r, err := c.Reach(around.Announce, false)
 	require.NoError(t, err)
@@ -317,5 +317,30 @@ func TestRoomOverQUICIsForThoseWhoAreVouchedFor(t *testing.T) {
 				manager.Unprotect(p, why)
 			}
 		}
+	}
+}
+
+// A node calls over QUIC only whom it cannot call over TCP.
+func TestTCPIsFirst(t *testing.T) {
+	const tcp, quic = "/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/udp/0/quic-v1"
+	h, _ := newGuardedAt(t, ordinary(), tcp, quic)
+	for _, listen := range [][]string{{tcp, quic}, {quic, tcp}, {quic}} {
+		other, _ := newGuardedAt(t, ordinary(), listen...)
+		require.NoError(t, mayConnect(t, h, other))
+		at := h.Network().ConnsToPeer(other.ID())[0].RemoteMultiaddr()
+		if over := strings.Contains(at.String(), "quic"); over != (len(listen) == 1) {
+			t.Errorf("who listens on %v is called at %v", listen, at)
+		}
+	}
+	public := []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/192.0.2.1/udp/1/quic-v1"),
+		multiaddr.StringCast("/ip4/192.0.2.1/tcp/1"), multiaddr.StringCast("/ip4/192.0.2.2/tcp/1")}
+	ranked := tcpFirst(public)
+	for _, d := range ranked {
+		if over := strings.Contains(d.Addr.String(), "quic"); over != (d.Delay >= quicWaits) {
+			t.Errorf("%v is called after %v", d.Addr, d.Delay)
+		}
+	}
+	if len(ranked) != len(public) {
+		t.Errorf("%d addresses are called", len(ranked))
 	}
 }

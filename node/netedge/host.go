@@ -68,7 +68,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		libp2p.UserAgent("p2pnode"),
 		// A peer nearby may be slow because it is busy; the default of 5 s is too short
 		// for it.
-		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout)),
+		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout), swarm.WithDialRanker(tcpFirst)),
 	)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("node: the node cannot listen for others: %w; if an address is taken, stop the program that has it, or choose another port (key listen)", err)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/multiformats/go-multiaddr"
 	"github.com/quic-go/quic-go"
 
 	"p2pnode/internal/crowd"
@@ -22,7 +24,33 @@ const (
 	// their streams, and quicUnread how much each of them whatever the others send: more than
 	// the 768 KiB that QUIC lets a stranger have unread.
 	quicSurplus, quicUnread = 16 << 20, 1 << 20
+	// quicWaits is how much time TCP has to connect to a peer that also speaks QUIC. Libp2p
+	// waits half a second more for the handshakes.
+	quicWaits = time.Second
 )
+
+// tcpFirst says when the addresses of a peer are called: those over QUIC when TCP has had time,
+// or has failed. Over QUIC a connection has one window for all its streams. So what a relay
+// carries there would stop as soon as two strangers behind it have sent more than their share,
+// which is not read; and any peer may become the relay of a node.
+func tcpFirst(all []multiaddr.Multiaddr) []network.AddrDelay {
+	var first, later []multiaddr.Multiaddr
+	for _, a := range all {
+		if _, err := a.ValueForProtocol(multiaddr.P_QUIC_V1); err != nil {
+			first = append(first, a)
+		} else {
+			later = append(later, a)
+		}
+	}
+	ranked := swarm.DefaultDialRanker(first)
+	for _, d := range swarm.DefaultDialRanker(later) {
+		if len(first) > 0 {
+			d.Delay += quicWaits
+		}
+		ranked = append(ranked, d)
+	}
+	return ranked
+}
 
 // quicScope is the scope of a connection over QUIC. A peer may have 768 KiB unread on all its
 // streams, and QUIC asks here for more of its windows, up to 15 MB. That much of each stranger
