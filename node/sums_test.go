@@ -154,11 +154,14 @@ func (p *populace) open() {
 }
 
 // late reports, once a sum is over, whether a device is not in it.
-func (p *populace) late() bool {
+func (p *populace) late() bool { return p.lateIn(1) }
+
+// lateIn reports it of so many sums.
+func (p *populace) lateIn(sums int) bool {
 	p.t.Helper()
 	return slices.ContainsFunc(p.nodes[committeeSize:], func(n *Node) bool {
-		require.Eventually(p.t, "the sum is over", func() bool { return status(p.t, n).Sums.Known > 0 })
-		return status(p.t, n).Sums.Listed == 0
+		require.Eventually(p.t, "the sums are over", func() bool { return status(p.t, n).Sums.Known >= sums })
+		return status(p.t, n).Sums.Listed < sums
 	})
 }
 
@@ -187,7 +190,7 @@ func TestNodesMakeAPrivateSum(t *testing.T) {
 		p := newPopulace(t, devices, func(task *learner.Task) { task.Sums.CloseSeconds = seconds })
 		p.open()
 		return p
-	}, (*populace).late)
+	}, func(p *populace) bool { return p.lateIn(rounds) })
 	for i := range p.nodes {
 		require.Eventually(t, fmt.Sprintf("node %d has the result", i), func() bool { return p.opened(i, 0) == 1 })
 	}
