@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,6 +58,7 @@ func newHall(l net.Listener, places, spare int) *hall {
 type connection struct {
 	net.Conn
 	of       *hall
+	from     netip.Addr                // see source
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
 	gone     bool
 	ended    chan struct{} // closed when it is gone
@@ -104,7 +106,7 @@ func (h *hall) turnAway(conn net.Conn) {
 
 // admit finds a place for a connection.
 func (h *hall) admit(conn net.Conn) *connection {
-	g := &connection{Conn: conn, of: h, ended: make(chan struct{})}
+	g := &connection{Conn: conn, of: h, from: source(conn.RemoteAddr().String()), ended: make(chan struct{})}
 	h.mu.Lock()
 	h.all++
 	g.mingle()
@@ -169,7 +171,7 @@ func (g *connection) SetDeadline(t time.Time) error {
 func (g *connection) turn(now time.Time) bool {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
-	return g.in != nil || g.of.reads.Take(source(g.RemoteAddr().String()), "", 1, now)
+	return g.in != nil || g.of.reads.Take(g.from, "", 1, now)
 }
 
 // enter puts the connection among those of a token, as the newest. The caller holds of.mu.
@@ -178,7 +180,7 @@ func (g *connection) enter(l *list.List) { g.in, g.at = l, l.PushBack(g) }
 // mingle puts the connection among the strangers. The caller holds of.mu.
 func (g *connection) mingle() {
 	g.in = nil
-	g.of.strangers.Enter(g, source(g.RemoteAddr().String()), nil)
+	g.of.strangers.Enter(g, g.from, nil)
 }
 
 // leave takes the connection from where it is. The caller holds of.mu.
