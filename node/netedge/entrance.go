@@ -54,13 +54,7 @@ type Entrance struct {
 	held    *crowd.Rooms[*incoming]
 	slow    *crowd.Places[*peerConn]
 
-	watching sync.Mutex // taken before mu
-	watched  map[*quicConn]struct{}
-	surplus  map[netip.Prefix]int // bytes from an address that nobody read
-	looks    *time.Timer
-	looked   time.Time     // last
-	nextLook time.Time     // zero: there is none
-	rests    time.Duration // between two looks while little comes
+	quicWatch
 }
 
 // Judge remembers what peers did. Its methods are called from many goroutines at once,
@@ -98,9 +92,9 @@ const (
 	// knocksMore is how many connections may arrive in each knockWindow, in addition to as
 	// many as the host keeps. Each costs a millisecond of handshakes, even if the peer is
 	// refused once it has said who it is, and three until it is known and has gone again.
-	// Addresses share them, and so do networks. Connections from this machine are not counted. Through relays at which the host has a
-	// place relayedMore may arrive, shared by peers, since nobody here knows their addresses:
-	// as many as two relays let one network make.
+	// Addresses share them, and so do networks. Connections from this machine are not counted.
+	// Through relays at which the host has a place relayedMore may arrive, shared by peers, since
+	// nobody here knows their addresses: as many as two relays let one network make.
 	knocksMore  = 64
 	relayedMore = 192
 	knockWindow = 30 * time.Second
@@ -132,9 +126,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
-		watched:         make(map[*quicConn]struct{}),
-		surplus:         make(map[netip.Prefix]int),
-		rests:           max(p.Look, quicLooks),
+		quicWatch:       quicWatch{watched: make(map[*quicConn]struct{}), surplus: make(map[netip.Prefix]int), rests: max(p.Look, quicLooks)},
 	}
 	e.looks = time.AfterFunc(e.rests, e.look)
 	e.looks.Stop()
@@ -414,8 +406,8 @@ func (r *resources) OpenConnection(d network.Direction, file bool, at multiaddr.
 	return &quicScope{scope, r.entrance}, nil
 }
 
-// VerifySourceAddress implements [network.ResourceManager]. Whoever wants a handshake over QUIC
-// must show that it is where it says (a Retry, one round trip), because that is counted.
+// VerifySourceAddress implements [network.ResourceManager]. A peer that wants a handshake over
+// QUIC must show that it is where it says (a Retry, one round trip), because that is counted.
 func (r *resources) VerifySourceAddress(net.Addr) bool { return true }
 
 // OpenStream implements [network.ResourceManager]. Nothing is read from a peer of which a

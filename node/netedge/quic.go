@@ -2,6 +2,8 @@ package netedge
 
 import (
 	"context"
+	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -95,6 +97,17 @@ func (e *Entrance) quicConn(c transport.CapableConn) transport.CapableConn {
 		e.watch(q)
 	}
 	return q
+}
+
+// quicWatch is what an entrance knows of the connections over QUIC that it looks at.
+type quicWatch struct {
+	watching sync.Mutex // guards the others; taken before the entrance's mu
+	watched  map[*quicConn]struct{}
+	surplus  map[netip.Prefix]int // bytes from an address that nobody read
+	looks    *time.Timer
+	looked   time.Time     // last
+	nextLook time.Time     // zero: there is none
+	rests    time.Duration // between two looks while little comes
 }
 
 // watch has a connection looked at until it has ended.
