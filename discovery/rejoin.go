@@ -51,7 +51,9 @@ func tryAll(ctx context.Context, h host.Host, c Config, peers []peer.AddrInfo) (
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				failed = append(failed, p.ID)
+				if ctx.Err() == nil { // this node was not stopped meanwhile
+					failed = append(failed, p.ID)
+				}
 				return
 			}
 			reached = append(reached, p.ID)

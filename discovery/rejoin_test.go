@@ -13,6 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/sec"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/internal/require"
 )
@@ -87,5 +89,24 @@ func TestReasonsArePlainWords(t *testing.T) {
 		if got := Reason(c.err); got != c.want {
 			t.Errorf("%v\nis said as: %s\nwant: %s", c.err, got, c.want)
 		}
+	}
+}
+
+// That this node stops while it dials a peer says nothing about the peer.
+func TestADialThatIsGivenUpIsNoMiss(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts nothing, and so says nothing
+	require.NoError(t, err)
+	defer silent.Close()
+	at, err := manet.FromNetAddr(silent.Addr())
+	require.NoError(t, err)
+	h, up, gone := newHost(t), newHost(t), newHost(t)
+	require.NoError(t, gone.Close())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := Config{Found: func(peer.AddrInfo) { cancel() }} // the node stops when it has found one
+	reached, failed := tryAll(ctx, h, c, []peer.AddrInfo{infoOf(up), {ID: gone.ID(), Addrs: []multiaddr.Multiaddr{at}}})
+	if len(reached) != 1 || len(failed) != 0 {
+		t.Errorf("%d peers were reached, and %d are said to be gone", len(reached), len(failed))
 	}
 }
