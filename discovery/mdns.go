@@ -183,6 +183,15 @@ func (l *local) report(texts []string) {
 	}
 }
 
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // localAddrs picks the addresses that are good on the local network: IP
 // addresses of this machine, and loopback if there is nothing else.
 func localAddrs(addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {

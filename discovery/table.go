@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	dht "github.com/libp2p/go-libp2p-kad-dht"
@@ -12,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/discovery/routing"
+	"github.com/multiformats/go-multiaddr"
 )
 
 const (
@@ -33,8 +35,6 @@ const (
 	// newcomersAsked is how many peers that have just connected are asked at the same time
 	// whether they answer. Each can send 256 KiB unread. Libp2p's default is 256.
 	newcomersAsked = 16
-	// allProviders is more than an answer can hold.
-	allProviders = 1 << 16
 	// sightings is how many of the nodes seen in one look are reported. They are drawn
 	// at random, because the first ones would always be the same.
 	sightings = 64
@@ -85,35 +85,38 @@ func (t *table) close() error { return t.dht.Close() }
 // tells lean whether peers to start from are needed.
 func (t *table) look(ctx context.Context, lean func(needed bool)) {
 	var announced time.Time
+	var named []multiaddr.Multiaddr // the addresses in that announcement
 	p := pace{first: firstPause, longest: longestPause, grow: 1.5}
 	for ctx.Err() == nil {
 		changed := t.config.Interfaces.Changed()
 		known := t.dht.RoutingTable().Size()
 		// A server may be the only one and knows who announced itself to it.
 		if known > 0 || !t.config.Client {
-			if time.Since(announced) > readvertise && t.announce(ctx) {
-				announced = time.Now()
+			now := t.addrs()
+			if (time.Since(announced) > readvertise || !t.at(named)) && t.announce(ctx) {
+				announced, named = time.Now(), now
 			}
 			t.find(ctx)
 		}
-		enough := t.config.Enough()
+		enough, here := t.config.Enough(), t.addrs()
 		lean(!enough || known == 0)
 		p.rest(ctx, enough, changed, func() bool {
-			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0
+			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0 || !t.at(here)
 		})
-		if isClosed(changed) { // the announcement names addresses
-			announced = time.Time{}
-		}
 	}
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+// addrs returns the addresses of this node, in an order of their own.
+func (t *table) addrs() []multiaddr.Multiaddr {
+	all := slices.Clone(t.dht.Host().Addrs())
+	slices.SortFunc(all, multiaddr.Multiaddr.Compare)
+	return all
+}
+
+// at reports whether these are still all addresses of this node: others are found out, given by
+// a router or a relay, or come with an interface.
+func (t *table) at(addrs []multiaddr.Multiaddr) bool {
+	return slices.EqualFunc(t.addrs(), addrs, multiaddr.Multiaddr.Equal)
 }
 
 // lookUp makes a peer's addresses known to the host.
@@ -141,7 +144,7 @@ func (t *table) announce(ctx context.Context) bool {
 func (t *table) find(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	answers, err := t.meet.FindPeers(ctx, t.key, discovery.Limit(allProviders))
+	answers, err := t.meet.FindPeers(ctx, t.key, discovery.Limit(0)) // no limit
 	if err != nil {
 		t.config.Logger.Debug("looking for nodes failed", "error", err)
 		return

@@ -3,6 +3,7 @@ package discovery
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+
+	"p2pnode/internal/require"
 )
 
 // onSide makes a host whose place in the hash table is on one side of its first branch.
@@ -72,4 +76,34 @@ func TestTheTableComesToRest(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Errorf("after half a minute it has taken in %d peers, of 14, and goes on", seen)
+}
+
+// An address that a node gets later, as from its router or a relay, is announced soon.
+func TestALaterAddressIsAnnounced(t *testing.T) {
+	t.Parallel()
+	var has atomic.Bool
+	later := multiaddr.StringCast("/ip4/127.0.0.9/tcp/4001")
+	h, err := libp2p.New(hostOptions(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.AddrsFactory(func(all []multiaddr.Multiaddr) []multiaddr.Multiaddr {
+		if has.Load() {
+			return append(all, later)
+		}
+		return all
+	}))...)
+	require.NoError(t, err)
+	defer h.Close()
+	server := newHost(t)
+	c := testConfig()
+	store := start(t, server, c).table.dht.ProviderStore().(*providers)
+	c.Client, c.Bootstrap = true, []peer.AddrInfo{infoOf(server)}
+	start(t, h, c)
+	announced := func(want ...multiaddr.Multiaddr) func() bool {
+		return func() bool {
+			all, err := store.GetProviders(t.Context(), store.key)
+			i := slices.IndexFunc(all, func(p peer.AddrInfo) bool { return p.ID == h.ID() })
+			return err == nil && i >= 0 && !slices.ContainsFunc(want, func(a multiaddr.Multiaddr) bool { return !multiaddr.Contains(all[i].Addrs, a) })
+		}
+	}
+	require.Eventually(t, "the node announces itself", announced(h.Addrs()...))
+	has.Store(true)
+	require.Eventually(t, "the node announces its new address", announced(later))
 }
