@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -110,5 +111,19 @@ func TestNoDaemonIsNotSilent(t *testing.T) {
 	}
 	if _, err := c.Peers(t.Context()); err == nil || !strings.Contains(err.Error(), "the daemon does not answer: it has ended, and its log says why: ") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that sends its clients elsewhere gets no token there.
+func TestATokenGoesNowhereElse(t *testing.T) {
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	defer server.Close()
+	c, err := NewRemote(Remote{URL: server.URL, Token: "secret"})
+	require.NoError(t, err)
+	if _, err = c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "302") || asked {
+		t.Errorf("%v; the other server was asked: %v", err, asked)
 	}
 }

@@ -45,6 +45,8 @@ func NewRemote(r Remote) (*Client, error) {
 	}
 	c := &Client{base: u.Scheme + "://" + u.Host, timeout: daemonTimeout}
 	c.http.Transport = bearer{r.Token, transport}
+	// A server that sends its clients elsewhere would send them there with the token.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil
 }
 
