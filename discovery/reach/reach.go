@@ -140,7 +140,7 @@ func (r *Reach) announce(found []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 		found = r.config.Found(found)
 	}
 	found = slices.DeleteFunc(slices.Clone(found), func(a multiaddr.Multiaddr) bool {
-		_, through := relayOf(a)
+		_, through := RelayOf(a)
 		return IsRelayed(a) && !through // the listener for relayed connections itself
 	})
 	return append(append(found, r.unproven(found)...), r.config.Announce...)

@@ -37,7 +37,7 @@ func (r *Reach) relays(_ context.Context, most int) <-chan peer.AddrInfo {
 				continue
 			}
 			for _, a := range store.Addrs(p) {
-				if relay, ok := relayOf(a); ok && relay.ID != h.ID() {
+				if relay, ok := RelayOf(a); ok && relay.ID != h.ID() {
 					found = append(found, relay)
 				}
 			}
@@ -55,9 +55,9 @@ func (r *Reach) relays(_ context.Context, most int) <-chan peer.AddrInfo {
 	return out
 }
 
-// relayOf returns the relay that an address goes through, which is the part before
+// RelayOf returns the relay that an address goes through, which is the part before
 // /p2p-circuit.
-func relayOf(a multiaddr.Multiaddr) (peer.AddrInfo, bool) {
+func RelayOf(a multiaddr.Multiaddr) (peer.AddrInfo, bool) {
 	before, circuit := multiaddr.SplitFunc(a, func(c multiaddr.Component) bool {
 		return c.Protocol().Code == multiaddr.P_CIRCUIT
 	})

@@ -121,7 +121,7 @@ func (r *Reach) addresses(h host.Host) []Address {
 		out = append(out, entry)
 	}
 	for _, a := range h.Addrs() {
-		if relay, ok := relayOf(a); ok && !multiaddr.Contains(r.config.Announce, a) {
+		if relay, ok := RelayOf(a); ok && !multiaddr.Contains(r.config.Announce, a) {
 			out = append(out, Address{Address: a.String(), Source: Relay, State: Verified, Relay: relay.ID.String()})
 		}
 	}
@@ -136,7 +136,7 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range conns {
-		if relay, ok := relayOf(c.RemoteMultiaddr()); ok {
+		if relay, ok := RelayOf(c.RemoteMultiaddr()); ok {
 			l.Through = relay.ID.String()
 		}
 	}

@@ -43,10 +43,10 @@ type Entrance struct {
 	knocks    *crowd.Parts
 	relayed   *crowd.Work // connections through relays
 	strangers *crowd.Places[network.Conn]
-	streams   *crowd.Work
-	again     *crowd.Work // introductions after the first
+	streams   fair
+	again     fair        // introductions after the first
 	backs     *crowd.Work // requests to be dialled back
-	read      *crowd.Work // bytes
+	read      fair        // bytes
 	shut      *shut
 	step      *doorstep
 
@@ -118,10 +118,10 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		knocks:          crowd.NewParts(p.connections+knocksMore, knockWindow),
 		relayed:         crowd.NewWork(p.connections+relayedMore, knockWindow),
-		streams:         crowd.NewWork(p.openings(), streamWindow),
-		again:           crowd.NewWork(introducedAgain, streamWindow),
+		streams:         newFair(p.openings(), streamWindow),
+		again:           newFair(introducedAgain, streamWindow),
 		backs:           crowd.NewWork(dialBacks, dialBackWindow),
-		read:            crowd.NewWork(readMore+readEach*p.served, readWindow),
+		read:            newFair(readMore+readEach*p.served, readWindow),
 		shut:            newShut(),
 		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
@@ -210,10 +210,10 @@ func (e *Entrance) acceptRelayed(c network.ConnMultiaddrs) bool {
 	if who, err := peer.Decode(ends.Remote); err != nil || e.refuses(who) {
 		return false
 	}
-	if relay, err := peer.Decode(ends.Relay); err == nil && e.protects(relay) {
-		return e.takes(e.relayed, netip.Addr{}, ends.Remote)
+	if from := e.from(c.RemoteMultiaddr()); from.IsValid() {
+		return e.takes(e.knocks, from, ends.Relay)
 	}
-	return e.takes(e.knocks, crowd.Of(c.RemoteMultiaddr()), ends.Relay)
+	return e.takes(e.relayed, netip.Addr{}, ends.Remote)
 }
 
 // admits counts a connection that arrives from an address, and reports whether its handshakes
@@ -307,26 +307,18 @@ func (e *Entrance) carriedBy(p peer.ID) bool {
 // neighbour's, or a relay's, which others make it carry.
 func (e *Entrance) vouched(p peer.ID) bool { return e.wanted(p) || e.carriedBy(p) }
 
-// protects reports whether a connection to a peer is kept for any reason, as one to a relay
-// at which the host has a place.
-func (e *Entrance) protects(p peer.ID) bool {
-	h := e.host.Load()
-	return h != nil && (*h).ConnManager().IsProtected(p, "")
-}
-
 // opens reports whether a peer may open one more stream.
 func (e *Entrance) opens(p peer.ID) bool {
 	h := e.host.Load()
 	if h == nil || e.wanted(p) {
 		return true
 	}
-	return e.takes(e.streams, crowd.From((*h).Network(), p), string(p))
+	return e.takes(e.streams, e.whence(p), string(p))
 }
 
 // hears reports whether there is time for a peer that introduces itself once more.
 func (e *Entrance) hears(p peer.ID) bool {
-	h := e.host.Load()
-	return h == nil || e.takes(e.again, crowd.From((*h).Network(), p), string(p))
+	return e.host.Load() == nil || e.takes(e.again, e.whence(p), string(p))
 }
 
 // dialsBack reports whether a peer is answered that asks to be dialled back. Few are, so that
@@ -339,7 +331,7 @@ func (e *Entrance) dialsBack(p peer.ID) bool {
 	return e.takes(e.backs, crowd.Widest(crowd.From((*h).Network(), p)).Addr(), string(p))
 }
 
-// share is a [crowd.Work], or [crowd.Parts] of it.
+// share is a [crowd.Work], or made of some.
 type share interface {
 	Take(from netip.Addr, name string, amount int, now time.Time) bool
 }

@@ -172,7 +172,7 @@ type keeps struct {
 	relay peer.ID
 }
 
-func (k keeps) IsProtected(p peer.ID, tag string) bool { return p == k.relay && tag == "" }
+func (k keeps) IsProtected(p peer.ID, tag string) bool { return p == k.relay && tag == "autorelay" }
 
 // A peer that is refused closes no relay's address: neither others behind the relay nor the
 // relay itself pay for it.

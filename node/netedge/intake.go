@@ -59,7 +59,7 @@ func (i *intake) open() bool {
 	if i.left < readPiece {
 		return true
 	}
-	e, work := i.entrance, i.entrance.read
+	e, work := i.entrance, share(i.entrance.read)
 	if e.vouched(i.peer) { // what a relay carries counts where it comes out
 		if i.own == nil {
 			i.own = crowd.NewWork(readMore, readWindow)

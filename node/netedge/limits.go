@@ -33,7 +33,7 @@ func (p Power) limits() rcmgr.ConcreteLimitConfig {
 		b.Memory += int64(p.connections) * memoryEach
 		widen(b, streamsEach*p.connections)
 	}
-	widen(&l.TransientBaseLimit, 2*p.openings()) // twice what strangers share, and each keeps its part
+	widen(&l.TransientBaseLimit, 4*p.openings()) // strangers share it twice ([fair]), and each keeps its part
 	widen(&l.ProtocolBaseLimit, streamsEach*p.connections)
 	// Every new peer identifies itself to this host, and this host to it.
 	known := l.ServiceLimits[identify.ServiceName]

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
-	manet "github.com/multiformats/go-multiaddr/net"
 
-	"p2pnode/internal/crowd"
 	"p2pnode/internal/turn"
 )
 
@@ -54,8 +52,7 @@ type peerConn struct {
 }
 
 func (e *Entrance) peerConn(c net.Conn, p peer.ID) *peerConn {
-	at, _ := manet.FromNetAddr(c.RemoteAddr()) // none over a relay
-	o := &peerConn{Conn: c, entrance: e, peer: p, intake: &intake{entrance: e, peer: p, from: crowd.Of(at)}, ended: make(chan struct{})}
+	o := &peerConn{Conn: c, entrance: e, peer: p, intake: &intake{entrance: e, peer: p, from: e.fromNet(c.RemoteAddr())}, ended: make(chan struct{})}
 	o.changed = sync.NewCond(&o.mu)
 	o.late = time.AfterFunc(behind, func() { e.waitsFor(o) })
 	o.late.Stop()

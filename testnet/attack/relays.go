@@ -43,12 +43,10 @@ func circuits() Scenario {
 	}
 }
 
-// behind attacks a node through the relay at which it is called. All behind a relay have one
-// address's part of what the node does for strangers, so in some seconds nobody there is answered:
-// a quick look at four newcomers says little.
+// behind attacks a node through the relay at which it is called.
 func behind() Scenario {
 	return Scenario{
-		Name: "behind", Daemons: true, Slow: true,
+		Name: "behind", Daemons: true,
 		About: "sends random bytes to a node through its relay, or asks it for edges and gives them up again, from 256 identities of four networks",
 		Run:   onField(plain, besideRelay("misbehaviour through a relay", crowdOf, misbehave)),
 	}
