@@ -204,13 +204,13 @@ func systemInterfaces() ([]Interface, error) {
 // Announce corrects the addresses that a host listening on listen would announce, addrs.
 // If interfaces were given or named, it replaces every listen address that stands for all
 // interfaces by the addresses of each of them, and drops the addresses of other
-// interfaces. Otherwise it returns addrs.
+// interfaces, also while none of those that were named is up. Otherwise it returns addrs.
 func (i *Interfaces) Announce(listen, addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	i.mu.Lock()
 	trusted := i.given || len(i.only) > 0
 	list, others, err := i.list, i.others, i.err
 	i.mu.Unlock()
-	if !trusted || err != nil {
+	if !trusted || err != nil && len(others) == 0 { // the system does not say which interfaces there are
 		return addrs
 	}
 	var ours []multiaddr.Multiaddr

@@ -84,7 +84,7 @@ func TestAnnouncedAddresses(t *testing.T) {
 		},
 		"named, and missing": {
 			read: system, only: []string{"eth7"}, listen: []string{"/ip4/0.0.0.0/tcp/4"},
-			before: []string{"/ip4/10.8.0.2/tcp/4"}, want: []string{"/ip4/10.8.0.2/tcp/4"},
+			before: []string{"/ip4/10.8.0.2/tcp/4"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
