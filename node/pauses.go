@@ -144,28 +144,21 @@ func (p *pauses) close(ctx context.Context) error {
 // between calls takePart whenever there is no reason to pause, until ctx ends or takePart
 // fails.
 func (p *pauses) between(ctx context.Context, takePart func(context.Context) error) error {
-	for p.await(ctx, func() bool { p.active = !p.paused(); return p.active || p.closed }) {
-		if !p.mayRun() {
+	for {
+		begins := false
+		p.await(ctx, func() bool { begins = !p.paused(); p.active = begins; return begins || p.closed })
+		if !begins {
 			return nil
 		}
 		err := p.during(ctx, takePart)
 		p.mu.Lock()
 		p.active = false
-		again := p.paused()
 		p.tell()
 		p.mu.Unlock()
-		if err != nil || !again {
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// mayRun reports whether runs may continue.
-func (p *pauses) mayRun() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.closed
 }
 
 // during calls takePart and ends it when there is a reason to pause or ctx ends.
