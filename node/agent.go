@@ -10,7 +10,7 @@ import (
 )
 
 func (n *Node) newAgent() (learner.Agent, error) {
-	state, err := readState(n.ledger, n.files.Task)
+	known, err := n.stored()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (n *Node) newAgent() (learner.Agent, error) {
 		WakeMean: n.files.Config.WakeSeconds,
 		Schedule: rand.New(schedule),
 		Masks:    masks,
-		Resume:   &state,
+		Resume:   &known.State,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node: resume the agent: %w", err)

@@ -77,8 +77,8 @@ func (n *Node) listeners() ([]api.Listener, error) {
 	if s := n.current(); s != nil {
 		return append([]api.Listener{}, s.hood.audience.stored().Listeners...), nil
 	}
-	h, err := readListened(n.ledger)
-	return append([]api.Listener{}, h.Listeners...), err
+	m, err := n.stored()
+	return append([]api.Listener{}, m.Audience.Listeners...), err
 }
 
 // excess returns the value of [api.Budget.Excess].

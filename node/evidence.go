@@ -17,10 +17,11 @@ func (n *Node) Evidence(context.Context) ([]api.Evidence, error) {
 	if s := n.current(); s != nil {
 		list = s.gossip.Evidence()
 	} else {
-		var err error
-		if _, list, err = readHeard(n.ledger, n.network); err != nil {
+		m, err := n.stored()
+		if err != nil {
 			return nil, err
 		}
+		list = m.Evidence
 	}
 	out := make([]api.Evidence, len(list))
 	for i, e := range list {

@@ -196,11 +196,11 @@ func TestWitnessesAreStored(t *testing.T) {
 	want := testWitness(t, author, 7, 1)
 	stored := func() bool {
 		t.Helper()
-		witnesses, _, err := readHeard(n.ledger, n.network)
+		m, err := n.stored()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := witnesses[author.self.String()]
+		w := m.Witnesses[author.self.String()]
 		return w.Round == 7 && bytes.Equal(w.Hash, want.Hash) && bytes.Equal(w.Proof, want.Proof)
 	}
 	if stored() {
@@ -218,13 +218,13 @@ func TestWitnessesAreStored(t *testing.T) {
 	if err := n.ledger.SaveState(old); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := readState(n.ledger, n.files.Task); err != nil || state.Model[2] != 3 || stored() {
+	if state, err := n.stored(); err != nil || state.Model[2] != 3 || stored() {
 		t.Errorf("a state without witnesses is read as %+v, %v", state, err)
 	}
 	if err := s.loop.saveState(); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := readState(n.ledger, n.files.Task); err != nil || len(state.Model) != 3 || !stored() {
+	if state, err := n.stored(); err != nil || len(state.Model) != 3 || !stored() {
 		t.Errorf("the state at the end of a run: %+v, %v; the witness is stored: %v", state, err, stored())
 	}
 	n.network = "of a later version"

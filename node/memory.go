@@ -30,44 +30,18 @@ func encodeMemory(s learner.State, network string, g *gossip.Gossip, a *audience
 	return json.Marshal(memory{s, network, g.Witnesses(), g.Evidence(), a.stored()})
 }
 
-// readState returns the stored state of the agent, or that of a new agent. A round that
-// the ledger knows as used is burned.
-func readState(l *storage.Ledger, t *learner.Task) (learner.State, error) {
-	state := learner.State{Model: make([]float64, t.Dimension())}
-	if text := l.State(); text != nil {
-		if err := json.Unmarshal(text, &state); err != nil {
-			return state, fmt.Errorf("node: the stored state is damaged: %w", err)
-		}
-	}
-	// A round that was paid for and not committed is burned.
-	state.Round = max(state.Round, l.Round())
-	return state, nil
-}
-
-// readHeard returns the witnesses and the evidence that an earlier run in the same
-// network stored.
-func readHeard(l *storage.Ledger, network string) (map[string]gossip.Witness, []gossip.Evidence, error) {
-	text := l.State()
-	if text == nil {
-		return nil, nil, nil
-	}
-	var m memory
-	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, nil, fmt.Errorf("node: the stored state is damaged: %w", err)
-	}
-	if m.Network != network {
-		return nil, nil, nil
-	}
-	return m.Witnesses, m.Evidence, nil
-}
-
-// readListened returns who listened to the releases of earlier runs.
-func readListened(l *storage.Ledger) (listened, error) {
-	var m memory
+// readMemory returns what an earlier run stored, or the memory of a new node. What was signed in
+// another network is not in it.
+func readMemory(l *storage.Ledger, t *learner.Task, network string) (memory, error) {
+	m := memory{State: learner.State{Model: make([]float64, t.Dimension())}}
 	if text := l.State(); text != nil {
 		if err := json.Unmarshal(text, &m); err != nil {
-			return listened{}, fmt.Errorf("node: the stored state is damaged: %w", err)
+			return m, fmt.Errorf("node: the stored state is damaged: %w", err)
 		}
 	}
-	return m.Audience, nil
+	m.Round = max(m.Round, l.Round()) // a round that was paid for and not committed is burned
+	if m.Network != network {
+		m.Witnesses, m.Evidence = nil, nil
+	}
+	return m, nil
 }

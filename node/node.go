@@ -213,8 +213,12 @@ func (n *Node) state() (learner.State, error) {
 	if s := n.current(); s != nil {
 		return *s.loop.shown.Load(), nil
 	}
-	return readState(n.ledger, n.files.Task)
+	m, err := n.stored()
+	return m.State, err
 }
+
+// stored returns what the node kept when it stored its state last.
+func (n *Node) stored() (memory, error) { return readMemory(n.ledger, n.files.Task, n.network) }
 
 // shortID returns the end of a peer ID, which is enough for people to tell nodes apart.
 func shortID(id peer.ID) string {

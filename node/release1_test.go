@@ -178,7 +178,7 @@ func TestRelease1RecordsAreTakenOver(t *testing.T) {
 				t.Errorf("%s: record %d is %v, %v; today its line is %v, %v", name, r.Seq, r.X, r.Y, line.X, line.Y)
 			}
 		}
-		state, err := readState(n.ledger, n.files.Task)
+		state, err := n.stored()
 		if err != nil || len(state.Heard) != heard || state.Round != n.ledger.Round() || (floats.Norm(state.Model, 2) > 0) != (heard > 0) {
 			t.Errorf("%s: round %d with %d models heard, %v, error %v; want %d heard", name, state.Round, len(state.Heard), state.Model, err, heard)
 		}

@@ -175,8 +175,8 @@ func TestWitnessSurvivesItsKeepersRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openNode(t, keeper.dir)
-	if w, _, err := readHeard(again.ledger, again.network); err != nil || w[n.self.String()].Round <= ends {
-		t.Errorf("stored: %+v, %v; want a round after %d", w, err, ends)
+	if m, err := again.stored(); err != nil || m.Witnesses[n.self.String()].Round <= ends {
+		t.Errorf("stored: %+v, %v; want a round after %d", m.Witnesses, err, ends)
 	}
 	start(t, again)
 	back := openNode(t, older)

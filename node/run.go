@@ -240,28 +240,20 @@ func (n *Node) attach(s *session) error {
 	if n.current() != nil {
 		return errors.New("node: already running")
 	}
-	agent, err := n.newAgent()
+	known, err := n.stored()
 	if err != nil {
 		return err
 	}
-	s.loop.agent = agent
+	if s.loop.agent, err = n.newAgent(); err != nil {
+		return err
+	}
 	s.loop.show()
 	_, latest := n.ledger.Outgoing()
-	state, err := readState(n.ledger, n.files.Task)
-	if err != nil {
+	s.hood.audience.heard = known.Audience
+	if err := errors.Join(s.gossip.Remember(known.Witnesses), s.gossip.RememberEvidence(known.Evidence)); err != nil {
 		return err
 	}
-	witnesses, evidence, err := readHeard(n.ledger, n.network)
-	if err != nil {
-		return err
-	}
-	if s.hood.audience.heard, err = readListened(n.ledger); err != nil {
-		return err
-	}
-	if err := errors.Join(s.gossip.Remember(witnesses), s.gossip.RememberEvidence(evidence)); err != nil {
-		return err
-	}
-	if err := s.hood.restore(n.files.Config.Profile, latest, state.Estimate); err != nil {
+	if err := s.hood.restore(n.files.Config.Profile, latest, known.Estimate); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
 	n.intake.Lock()
