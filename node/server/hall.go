@@ -1,12 +1,12 @@
 package server
 
 import (
-	"container/list"
 	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +35,7 @@ type hall struct {
 	waiting   int          // connections that are going to be closed
 	all       int
 	strangers *crowd.Places[*connection]
-	kept      map[string]*list.List // the connections of each token, by its ID; the oldest first
+	kept      map[string][]*connection // of each token, by its ID; the oldest first
 }
 
 // strangerReads is how often strangers are read from in each shareWindow before the addresses and
@@ -50,7 +50,7 @@ const (
 
 func newHall(l net.Listener, places, spare int) *hall {
 	strangers := crowd.NewPlaces[*connection](places + 1) // with the one that comes when all are taken
-	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string]*list.List),
+	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string][]*connection),
 		arrivals: crowd.NewParts(newConnections, shareWindow), reads: crowd.NewParts(strangerReads, shareWindow)}
 }
 
@@ -61,13 +61,10 @@ type connection struct {
 	from     netip.Addr                // see source
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
 	gone     bool
-	ended    chan struct{} // closed when it is gone
-	in       *list.List    // those of its token; nil: it is a stranger
-	at       *list.Element
-
-	token  string          // the ID of the token that was shown last
-	life   context.Context // of that token; nil: none was shown
-	forget func() bool     // lets the connection outlast that life
+	ended    chan struct{}   // closed when it is gone
+	token    string          // the ID of the token that keeps its place; "": it is a stranger
+	life     context.Context // of the token that was shown last; nil: none was
+	forget   func() bool     // lets the connection outlast that life
 }
 
 // Accept implements [net.Listener].
@@ -171,27 +168,23 @@ func (g *connection) SetDeadline(t time.Time) error {
 func (g *connection) turn(now time.Time) bool {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
-	return g.in != nil || g.of.reads.Take(g.from, "", 1, now)
+	return g.token != "" || g.of.reads.Take(g.from, "", 1, now)
 }
-
-// enter puts the connection among those of a token, as the newest. The caller holds of.mu.
-func (g *connection) enter(l *list.List) { g.in, g.at = l, l.PushBack(g) }
 
 // mingle puts the connection among the strangers. The caller holds of.mu.
-func (g *connection) mingle() {
-	g.in = nil
-	g.of.strangers.Enter(g, g.from, nil)
-}
+func (g *connection) mingle() { g.of.strangers.Enter(g, g.from, nil) }
 
 // leave takes the connection from where it is. The caller holds of.mu.
 func (g *connection) leave() {
-	if g.in == nil {
+	if g.token == "" {
 		g.of.strangers.Leave(g)
 		return
 	}
-	if g.in.Remove(g.at); g.in.Len() == 0 {
+	rest := slices.DeleteFunc(g.of.kept[g.token], func(other *connection) bool { return other == g })
+	if g.of.kept[g.token] = rest; len(rest) == 0 {
 		delete(g.of.kept, g.token)
 	}
+	g.token = ""
 }
 
 // arrived is the key, in a request's context, of the connection that the request came
@@ -222,10 +215,7 @@ func (g *connection) keep(token string, life context.Context) {
 	}
 	g.leave()
 	g.token = token
-	if g.of.kept[token] == nil {
-		g.of.kept[token] = list.New()
-	}
-	g.enter(g.of.kept[token])
+	g.of.kept[token] = append(g.of.kept[token], g) // the newest
 	g.of.share()
 	if g.forget != nil {
 		g.forget()
@@ -236,14 +226,14 @@ func (g *connection) keep(token string, life context.Context) {
 // share makes the oldest connection of the token that keeps most places a stranger if
 // tokens keep too many. The caller holds mu.
 func (h *hall) share() {
-	all, most := 0, list.New()
+	all, most := 0, []*connection(nil)
 	for _, l := range h.kept {
-		if all += l.Len(); l.Len() > most.Len() {
+		if all += len(l); len(l) > len(most) {
 			most = l
 		}
 	}
 	if all > h.places-h.spare {
-		g := most.Front().Value.(*connection)
+		g := most[0]
 		g.leave()
 		g.mingle()
 	}
@@ -254,7 +244,7 @@ func (h *hall) share() {
 func (g *connection) estrange() {
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
-	if !g.gone && g.in != nil && g.life.Err() != nil {
+	if !g.gone && g.token != "" && g.life.Err() != nil {
 		g.leave()
 		g.mingle()
 	}
