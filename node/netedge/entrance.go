@@ -48,7 +48,7 @@ type Entrance struct {
 	backs     *crowd.Work // requests to be dialled back
 	read      fair        // bytes
 	shut      *shut
-	step      *doorstep
+	step      *crowd.Doorstep
 
 	holding sync.Mutex // guards held and slow
 	held    *crowd.Rooms[*incoming]
@@ -73,6 +73,12 @@ type arrival struct {
 }
 
 const (
+	// keptFor is how long a connection that is not let in waits before it is closed, unless
+	// others push it out, and doorstepPlaces how many wait at most. A place costs a file and
+	// four kilobytes; if there are fewer places than peers that come again, these push each
+	// other out at once.
+	keptFor        = 5 * time.Second
+	doorstepPlaces = 512
 	// handshakes is how long a new connection may take to say who it is: five round trips
 	// of two seconds.
 	handshakes = 10 * time.Second
@@ -123,7 +129,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		backs:           crowd.NewWork(dialBacks, dialBackWindow),
 		read:            newFair(readMore+readEach*p.served, readWindow),
 		shut:            newShut(),
-		step:            newDoorstep(min(16*p.connections, doorstepPlaces)),
+		step:            crowd.NewDoorstep(min(16*p.connections, doorstepPlaces), keptFor),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
 		quicWatch:       quicWatch{watched: make(map[*quicConn]struct{}), surplus: make(map[netip.Prefix]int), rests: max(p.Look, quicLooks)},
@@ -171,7 +177,7 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	e.pass(from)
 	if !e.admits(from.Addr()) {
 		if a, ok := c.(*reach.Arrival); ok {
-			a.ClosedBy(e.step.keep)
+			a.ClosedBy(e.step.Keep)
 		}
 		return false
 	}

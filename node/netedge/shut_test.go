@@ -3,7 +3,6 @@ package netedge
 import (
 	"fmt"
 	"net/netip"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,27 +53,6 @@ func TestClosedAddressesAreBounded(t *testing.T) {
 	s.close(late, now)
 	if !s.off(late, now) || len(s.addresses) != 1 {
 		t.Errorf("%d addresses are remembered after a while", len(s.addresses))
-	}
-}
-
-// closer counts how often it is closed.
-type closer struct{ times atomic.Int32 }
-
-func (c *closer) Close() error { c.times.Add(1); return nil }
-
-// So many connections wait to be closed as there are places, and the oldest makes room.
-func TestTheDoorstepIsBounded(t *testing.T) {
-	d := newDoorstep(2)
-	var all [4]closer
-	for i := range all {
-		if err := d.keep(&all[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range all {
-		if closed := all[i].times.Load() > 0; closed != (i < 2) {
-			t.Errorf("connection %d is closed: %v", i, closed)
-		}
 	}
 }
 

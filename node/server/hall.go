@@ -32,7 +32,7 @@ type hall struct {
 	mu        sync.Mutex
 	arrivals  *crowd.Parts
 	reads     *crowd.Parts // of strangers
-	waiting   int          // connections that are going to be closed
+	refused   *crowd.Doorstep
 	all       int
 	strangers *crowd.Places[*connection]
 	kept      map[string][]*connection // of each token, by its ID; the oldest first
@@ -40,7 +40,7 @@ type hall struct {
 
 // strangerReads is how often strangers are read from in each shareWindow before the addresses and
 // networks that they come from share, and newConnections how many may come. A handshake and a request
-// take two reads each. Of the others waitingMost wait until they are closed.
+// take two reads each. Of the others waitingMost wait for a shareWindow until they are closed.
 const (
 	strangerReads  = 512
 	newConnections = 256
@@ -51,7 +51,8 @@ const (
 func newHall(l net.Listener, places, spare int) *hall {
 	strangers := crowd.NewPlaces[*connection](places + 1) // with the one that comes when all are taken
 	return &hall{Listener: l, places: places, spare: spare, strangers: strangers, kept: make(map[string][]*connection),
-		arrivals: crowd.NewParts(newConnections, shareWindow), reads: crowd.NewParts(strangerReads, shareWindow)}
+		arrivals: crowd.NewParts(newConnections, shareWindow), reads: crowd.NewParts(strangerReads, shareWindow),
+		refused: crowd.NewDoorstep(waitingMost, shareWindow)}
 }
 
 // connection is one connection of a hall.
@@ -80,25 +81,8 @@ func (h *hall) Accept() (net.Conn, error) {
 		if comes {
 			return h.admit(conn), nil
 		}
-		h.turnAway(conn)
+		_ = h.refused.Keep(conn) // its client sees that it is closed
 	}
-}
-
-// turnAway closes a connection after a while, in which its client does not come again.
-func (h *hall) turnAway(conn net.Conn) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.waiting >= waitingMost {
-		_ = conn.Close() // its client sees that it is closed
-		return
-	}
-	h.waiting++
-	time.AfterFunc(shareWindow, func() {
-		_ = conn.Close()
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.waiting--
-	})
 }
 
 // admit finds a place for a connection.
