@@ -210,15 +210,12 @@ func (c *quicConn) OpenStream(ctx context.Context) (network.MuxedStream, error) 
 type quicStream struct {
 	network.MuxedStream
 	conn     *quicConn
-	given    context.Context // it ends when nobody here reads the stream any more
-	giveUp   context.CancelFunc
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
 	moved    chan struct{}             // the deadline
 }
 
 func (c *quicConn) stream(s network.MuxedStream) *quicStream {
-	given, giveUp := context.WithCancel(c.lasts)
-	return &quicStream{MuxedStream: s, conn: c, given: given, giveUp: giveUp, moved: make(chan struct{}, 1)}
+	return &quicStream{MuxedStream: s, conn: c, moved: make(chan struct{}, 1)}
 }
 
 // Read implements [network.MuxedStream].
@@ -241,7 +238,7 @@ func (s *quicStream) waits() bool {
 		return false
 	}
 	select {
-	case <-s.given.Done():
+	case <-s.conn.lasts.Done():
 		return false
 	case <-s.moved:
 	case <-time.After(wait):
@@ -284,6 +281,9 @@ func (s *quicStream) SetDeadline(t time.Time) error {
 	s.reads(t)
 	return s.MuxedStream.SetDeadline(t)
 }
+
+// giveUp says that nobody here reads the stream any more.
+func (s *quicStream) giveUp() { s.reads(time.Unix(0, 0)) }
 
 // reads sets how long the stream is read.
 func (s *quicStream) reads(until time.Time) {
