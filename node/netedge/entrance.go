@@ -313,28 +313,27 @@ func (e *Entrance) carriedBy(p peer.ID) bool {
 // neighbour's, or a relay's, which others make it carry.
 func (e *Entrance) vouched(p peer.ID) bool { return e.wanted(p) || e.carriedBy(p) }
 
+// address returns the address from which a peer is connected, or that of its relay; not valid
+// before there is a host.
+func (e *Entrance) address(p peer.ID) netip.Addr {
+	if h := e.host.Load(); h != nil {
+		return crowd.From((*h).Network(), p)
+	}
+	return netip.Addr{}
+}
+
 // opens reports whether a peer may open one more stream.
 func (e *Entrance) opens(p peer.ID) bool {
-	h := e.host.Load()
-	if h == nil || e.wanted(p) {
-		return true
-	}
-	return e.takes(e.streams, e.whence(p), string(p))
+	return e.wanted(p) || e.takes(e.streams, e.whence(p), string(p))
 }
 
 // hears reports whether there is time for a peer that introduces itself once more.
-func (e *Entrance) hears(p peer.ID) bool {
-	return e.host.Load() == nil || e.takes(e.again, e.whence(p), string(p))
-}
+func (e *Entrance) hears(p peer.ID) bool { return e.takes(e.again, e.whence(p), string(p)) }
 
 // dialsBack reports whether a peer is answered that asks to be dialled back. Few are, so that
 // somebody with many addresses would have all: whole networks share.
 func (e *Entrance) dialsBack(p peer.ID) bool {
-	h := e.host.Load()
-	if h == nil || e.wanted(p) {
-		return true
-	}
-	return e.takes(e.backs, crowd.Widest(crowd.From((*h).Network(), p)).Addr(), string(p))
+	return e.wanted(p) || e.takes(e.backs, crowd.Widest(e.address(p)).Addr(), string(p))
 }
 
 // share is a [crowd.Work], or made of some.

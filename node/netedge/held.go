@@ -11,8 +11,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/protocol/autonatv2"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
-
-	"p2pnode/internal/crowd"
 )
 
 const (
@@ -98,11 +96,10 @@ func (s *incoming) Done() {
 // holds gives a place to a stream, and reports whether there is one. If all are taken, the
 // network with the most of them gives one up.
 func (e *Entrance) holds(s *incoming) bool {
-	h := e.host.Load()
-	if h == nil || e.wanted(s.from) {
+	if e.wanted(s.from) {
 		return true
 	}
-	from := crowd.From((*h).Network(), s.from)
+	from := e.address(s.from)
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	stays, lost := e.held.Enter(s, from)
