@@ -24,7 +24,10 @@ func (r *Reach) heard(e event.EvtPeerIdentificationCompleted, now time.Time) {
 	if p, ok := signed.(*peer.PeerRecord); ok {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.ahead[e.Peer] = time.Unix(0, int64(p.Seq)).Sub(now) // as libp2p numbers them
+		if n := r.note(e.Peer); n != nil {
+			ahead := time.Unix(0, int64(p.Seq)).Sub(now) // as libp2p numbers them
+			n.ahead = &ahead
+		}
 	}
 }
 

@@ -117,14 +117,11 @@ func (r *Reach) due(now time.Time) []peer.ID {
 func (r *Reach) try(p peer.ID, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.tried[p]
-	if t == nil {
-		t = &attempts{next: now.Add(firstAttempt), pause: firstAttempt}
-		r.tried[p] = t
-	}
-	if now.Before(t.next) {
+	n := r.note(p)
+	if n == nil || now.Before(n.attempts.next) {
 		return false
 	}
+	t := &n.attempts
 	t.pause = min(4*t.pause, lastAttempt)
 	t.next = now.Add(t.pause)
 	return true
@@ -175,25 +172,17 @@ func (r *Reach) leaveRelay(ctx context.Context, p peer.ID) {
 func (r *Reach) Trace(e *holepunch.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	failed := ""
-	switch what := e.Evt.(type) {
-	case *holepunch.EndHolePunchEvt:
-		failed = what.Error
-		if what.Success {
-			r.punched[e.Remote] = true
-			delete(r.called, e.Remote)
-		}
-	case *holepunch.ProtocolErrorEvt:
-		failed = what.Error
-	default:
+	n := r.note(e.Remote)
+	if n == nil {
 		return
 	}
-	if r.host == nil || r.host.Network().Connectedness(e.Remote) == network.NotConnected {
-		delete(r.punched, e.Remote)
-		return // the peer has gone, and notes on it are forgotten when it goes
+	switch what := e.Evt.(type) {
+	case *holepunch.EndHolePunchEvt:
+		n.attempts.failed = what.Error
+		if what.Success {
+			n.punched, n.called = true, false
+		}
+	case *holepunch.ProtocolErrorEvt:
+		n.attempts.failed = what.Error
 	}
-	if r.tried[e.Remote] == nil {
-		r.tried[e.Remote] = &attempts{next: time.Now().Add(firstAttempt), pause: firstAttempt}
-	}
-	r.tried[e.Remote].failed = failed
 }

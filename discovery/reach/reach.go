@@ -56,14 +56,30 @@ type Reach struct {
 	local  bool // listens on loopback only
 
 	mu      sync.Mutex
-	host    host.Host                 // nil before Run
-	router  *router                   // nil unless PortMap
-	seen    *observedaddrs.Manager    // where others see this host; nil if local
-	punched map[peer.ID]bool          // peers whose direct connection is a punched one
-	called  map[peer.ID]time.Time     // peers that have called this node directly, and when
-	tried   map[peer.ID]*attempts     // at hole punching
-	ahead   map[peer.ID]time.Duration // of this clock, at least
-	arrived chan peer.ID              // peers with a new direct connection
+	host    host.Host              // nil before Run
+	router  *router                // nil unless PortMap
+	seen    *observedaddrs.Manager // where others see this host; nil if local
+	peers   map[peer.ID]*notes
+	arrived chan peer.ID // peers with a new direct connection
+}
+
+// notes are on a peer while it is connected.
+type notes struct {
+	punched  bool           // its direct connection is a punched one
+	called   bool           // it has called this node directly
+	attempts attempts       // at hole punching
+	ahead    *time.Duration // its clock of this one, at least; nil: it has not said
+}
+
+// note returns the notes on a peer; nil if it is not connected. The caller holds r.mu.
+func (r *Reach) note(p peer.ID) *notes {
+	if r.host == nil || r.host.Network().Connectedness(p) == network.NotConnected {
+		return nil // notes on it are forgotten when it goes
+	}
+	if r.peers[p] == nil {
+		r.peers[p] = &notes{attempts: attempts{next: time.Now().Add(firstAttempt), pause: firstAttempt}}
+	}
+	return r.peers[p]
 }
 
 // listenable are the addresses for which a host has a transport.
@@ -74,10 +90,7 @@ func New(c Config) (*Reach, error) {
 	r := &Reach{
 		config:  c,
 		local:   true,
-		punched: make(map[peer.ID]bool),
-		called:  make(map[peer.ID]time.Time),
-		tried:   make(map[peer.ID]*attempts),
-		ahead:   make(map[peer.ID]time.Duration),
+		peers:   make(map[peer.ID]*notes),
 		arrived: make(chan peer.ID, 64),
 	}
 	for _, text := range c.Listen {
@@ -104,7 +117,7 @@ func (r *Reach) Options(p Patience, overQUIC Around) []libp2p.Option {
 	if r.listens("/quic-v1") {
 		options = append(options, libp2p.Transport(newQUIC(overQUIC)))
 	}
-	if r.listens("/ws") || r.listens("/wss") {
+	if r.listens("/ws") {
 		options = append(options, libp2p.Transport(newWebSocket))
 	}
 	if r.local {
@@ -237,8 +250,8 @@ func (r *Reach) connected(_ network.Network, c network.Conn) {
 	}
 	p := c.RemotePeer()
 	r.mu.Lock()
-	if c.Stat().Direction == network.DirInbound && !r.punched[p] {
-		r.called[p] = time.Now()
+	if n := r.note(p); n != nil && c.Stat().Direction == network.DirInbound {
+		n.called = n.called || !n.punched
 	}
 	r.mu.Unlock()
 	select {
@@ -251,10 +264,7 @@ func (r *Reach) disconnected(n network.Network, c network.Conn) {
 	if n.Connectedness(c.RemotePeer()) == network.NotConnected {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.punched, c.RemotePeer())
-		delete(r.called, c.RemotePeer())
-		delete(r.ahead, c.RemotePeer())
-		delete(r.tried, c.RemotePeer())
+		delete(r.peers, c.RemotePeer())
 	}
 }
 

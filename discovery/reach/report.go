@@ -1,7 +1,7 @@
 package reach
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"time"
 
@@ -83,7 +83,13 @@ func (r *Reach) Report() Report {
 		}
 	}
 	r.mu.Lock()
-	report.ClockBehind = behind(slices.Collect(maps.Values(r.ahead)))
+	var ahead []time.Duration
+	for _, n := range r.peers {
+		if n.ahead != nil {
+			ahead = append(ahead, *n.ahead)
+		}
+	}
+	report.ClockBehind = behind(ahead)
 	r.mu.Unlock()
 	return report
 }
@@ -135,6 +141,7 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 	l := Link{Peer: p.String()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	n := cmp.Or(r.peers[p], new(notes))
 	for _, c := range conns {
 		if relay, ok := RelayOf(c.RemoteMultiaddr()); ok {
 			l.Through = relay.ID.String()
@@ -148,13 +155,10 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 		}
 	}
 	if l.Through != "" {
-		if t := r.tried[p]; t != nil {
-			l.NoPunch = t.failed
-		}
+		l.NoPunch = n.attempts.failed
 		return l
 	}
-	l.Punched = r.punched[p]
-	l.Called = r.called[p] != (time.Time{})
+	l.Punched, l.Called = n.punched, n.called
 	return l
 }
 

@@ -97,6 +97,7 @@ func TestClockBehind(t *testing.T) {
 // What a peer signs says how far its clock is ahead.
 func TestClockOfAPeer(t *testing.T) {
 	a, r := newHost(t, false)
+	r.host = a
 	b, _ := newHost(t, false)
 	completed, err := a.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
 	if err != nil {
@@ -109,13 +110,19 @@ func TestClockOfAPeer(t *testing.T) {
 	e := (<-completed.Out()).(event.EvtPeerIdentificationCompleted)
 	for _, late := range []time.Duration{0, time.Hour} {
 		r.heard(e, time.Now().Add(-late))
-		if got := r.ahead[b.ID()]; got < late-time.Minute || got > late+time.Minute {
+		if got := *r.peers[b.ID()].ahead; got < late-time.Minute || got > late+time.Minute {
 			t.Errorf("with a clock %v behind: %v", late, got)
 		}
 	}
 	r.heard(event.EvtPeerIdentificationCompleted{Peer: a.ID()}, time.Now())
-	if len(r.ahead) != 1 {
+	if len(r.peers) != 1 {
 		t.Error("a peer that signs nothing has a clock")
+	}
+	require.NoError(t, b.Close())
+	require.Eventually(t, "the peer has gone", func() bool { return len(a.Network().Peers()) == 0 })
+	clear(r.peers) // as when it goes
+	if r.heard(e, time.Now()); len(r.peers) != 0 {
+		t.Error("a peer that has gone before it was heard is noted for ever")
 	}
 }
 
@@ -131,7 +138,7 @@ func TestNothingIsNotedOfPeersThatAreGone(t *testing.T) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.tried)+len(r.punched) != 0 {
-		t.Errorf("noted %v and %v", r.tried, r.punched)
+	if len(r.peers) != 0 {
+		t.Errorf("noted %+v", r.peers)
 	}
 }
