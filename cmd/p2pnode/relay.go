@@ -151,7 +151,7 @@ func relayReady(s netedge.RelayStatus) string {
 
 func relayLine(s netedge.RelayStatus) string {
 	text := fmt.Sprintf("%s  %d connected, %d reachable through here, %d relayed %s, %s relayed",
-		time.Now().Format(time.TimeOnly), s.Connected, s.Relay.Places, s.Relay.Circuits, plural(int(s.Relay.Circuits), "connection", "connections"), size(s.Relay.Bytes))
+		time.Now().Format(time.TimeOnly), s.Connected, s.Relay.Places, s.Relay.Circuits, plural(s.Relay.Circuits, "connection", "connections"), size(s.Relay.Bytes))
 	if s.Relay.OverUsed > 0 {
 		text += fmt.Sprintf(", %d over their quota", s.Relay.OverUsed)
 	}

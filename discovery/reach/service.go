@@ -75,13 +75,13 @@ type Service struct {
 	reserved map[peer.ID]*reservation // of those that have a place
 	carried  *crowd.Places[*circuit]
 
-	reservations, circuits, bytes atomic.Int64
+	bytes atomic.Int64
 }
 
 // ServiceStats counts what a relay does.
 type ServiceStats struct {
-	Places   int64 `json:"places"`    // nodes that can be called through it
-	Circuits int64 `json:"circuits"`  // relayed connections open now
+	Places   int   `json:"places"`    // nodes that can be called through it
+	Circuits int   `json:"circuits"`  // relayed connections open now
 	Bytes    int64 `json:"bytes"`     // relayed since the start
 	OverUsed int   `json:"over_used"` // peers that have used up their quota for this hour
 }
@@ -128,7 +128,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) Stats() ServiceStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ServiceStats{Places: s.reservations.Load(), Circuits: s.circuits.Load(), Bytes: s.bytes.Load(), OverUsed: len(s.over)}
+	return ServiceStats{Places: s.places.Len(), Circuits: s.carried.Len(), Bytes: s.bytes.Load(), OverUsed: len(s.over)}
 }
 
 // meter disconnects peers that have used more than their quota.
@@ -215,24 +215,20 @@ func (s *Service) speaks(p peer.ID) bool {
 // RelayStatus is of no interest here.
 func (s *Service) RelayStatus(bool) {}
 
-// ConnectionOpened counts a relayed connection.
-func (s *Service) ConnectionOpened() { s.circuits.Add(1) }
+// ConnectionOpened is of no interest here.
+func (s *Service) ConnectionOpened() {}
 
-// ConnectionClosed counts the end of one.
-func (s *Service) ConnectionClosed(time.Duration) { s.circuits.Add(-1) }
+// ConnectionClosed is of no interest here.
+func (s *Service) ConnectionClosed(time.Duration) {}
 
 // ConnectionRequestHandled is of no interest here.
 func (s *Service) ConnectionRequestHandled(pb.Status) {}
 
-// ReservationAllowed counts a place, unless it was held before.
-func (s *Service) ReservationAllowed(again bool) {
-	if !again {
-		s.reservations.Add(1)
-	}
-}
+// ReservationAllowed is of no interest here.
+func (s *Service) ReservationAllowed(bool) {}
 
-// ReservationClosed counts places given up.
-func (s *Service) ReservationClosed(n int) { s.reservations.Add(-int64(n)) }
+// ReservationClosed is of no interest here.
+func (s *Service) ReservationClosed(int) {}
 
 // ReservationRequestHandled is of no interest here.
 func (s *Service) ReservationRequestHandled(pb.Status) {}
