@@ -7,10 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/multiformats/go-multiaddr"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/internal/crowd"
 	"p2pnode/peering"
 )
@@ -64,7 +63,7 @@ func (h *neighbourhood) listener(n neighbour, named func() []peer.AddrInfo, now 
 	l.Age = now.Sub(h.start) - n.Since
 	for _, c := range h.host.Network().ConnsToPeer(n.id) {
 		from := crowd.Of(c.RemoteMultiaddr())
-		l.Known = l.Known || !relayed(c) && nearby(from, crowd.Of(c.LocalMultiaddr()))
+		l.Known = l.Known || !reach.IsRelayed(c.RemoteMultiaddr()) && nearby(from, crowd.Of(c.LocalMultiaddr()))
 		if from.IsValid() {
 			l.Network = crowd.Widest(from).String()
 		}
@@ -78,11 +77,4 @@ func (h *neighbourhood) listener(n neighbour, named func() []peer.AddrInfo, now 
 // of a home's network are public and in one /64.
 func nearby(from, to netip.Addr) bool {
 	return from.IsLoopback() || from.IsPrivate() || from.IsLinkLocalUnicast() || crowd.OneCustomer(from, to)
-}
-
-// relayed reports whether a connection goes through a relay; its address then contains
-// the relay's.
-func relayed(c network.Conn) bool {
-	_, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
-	return err == nil
 }

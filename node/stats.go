@@ -6,7 +6,6 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
-	"github.com/multiformats/go-multiaddr"
 
 	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
@@ -78,8 +77,7 @@ func (s *Stats) describe(running *session) {
 	}
 	s.Connections = make(map[Connection]int)
 	for _, c := range running.host.Network().Conns() {
-		_, direct := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
-		s.Connections[Connection{c.Stat().Direction == network.DirInbound, direct == nil}]++
+		s.Connections[Connection{c.Stat().Direction == network.DirInbound, reach.IsRelayed(c.RemoteMultiaddr())}]++
 	}
 	report := running.reach.Report()
 	s.Reach, s.ClockBehind = report.Verdict(), report.ClockBehind
