@@ -17,15 +17,12 @@ import (
 	"p2pnode/node/tokens"
 )
 
-// The rates of requests: of each token, and of requests with a wrong token. The first
-// number is how many per second, the second how many at once.
-const (
-	tokenRate, tokenBurst = 200, 400
-	wrongRate, wrongBurst = 2, 20
-)
+// tokenRate is how many requests of each token are answered per second, and tokenBurst at
+// once.
+const tokenRate, tokenBurst = 200, 400
 
-// openRequests is how many requests that need no token are answered in an openWindow.
-// Those who ask share them by the networks that they come from.
+// openRequests is how many requests that need no token, or show no valid one, are answered
+// in an openWindow. Those who ask share them by their addresses.
 const (
 	openRequests = 200
 	openWindow   = time.Second
@@ -37,7 +34,6 @@ type Bearer struct {
 	tokens *tokens.Store
 	hosts  []string
 
-	wrong *rate.Limiter
 	mu    sync.Mutex
 	open  *crowd.Work
 	rates map[string]*rate.Limiter // by the token's ID
@@ -47,7 +43,7 @@ type Bearer struct {
 // address at which the request arrives.
 func NewBearer(t *tokens.Store, hosts []string) *Bearer {
 	return &Bearer{tokens: t, hosts: hosts, rates: make(map[string]*rate.Limiter),
-		open: crowd.NewWork(openRequests, openWindow), wrong: rate.NewLimiter(wrongRate, wrongBurst)}
+		open: crowd.NewWork(openRequests, openWindow)}
 }
 
 // Admit implements [Guard].
@@ -100,8 +96,8 @@ func (b *Bearer) Allow(r *http.Request, scope api.Scope) (Asker, error) {
 	}
 	life := b.tokens.Life(t.ID)
 	recognise(r, t.ID, life)
-	if err := limited(b.rate(t.ID)); err != nil {
-		return Asker{}, err
+	if !b.rate(t.ID).Allow() {
+		return Asker{}, tooMany()
 	}
 	if !slices.Contains(t.Scopes, scope) && !slices.Contains(t.Scopes, api.Admin) {
 		p := problemOf(api.ErrScope)
@@ -128,13 +124,13 @@ func (b *Bearer) identify(r *http.Request) (t api.Token, err error) {
 		}
 		return t, nil
 	}
-	if err := limited(b.wrong); err != nil {
+	if err := b.share(r); err != nil {
 		return t, err
 	}
 	return t, refuse(http.StatusUnauthorized, "the request shows no valid token", `send the header "Authorization: Bearer TOKEN", with a token of p2pnode token new`)
 }
 
-// share refuses a request that needs no token if others need what is left of them.
+// share refuses a request without a valid token if others need what is left of them.
 func (b *Bearer) share(r *http.Request) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,13 +160,6 @@ func (b *Bearer) rate(id string) *rate.Limiter {
 		})
 	}
 	return b.rates[id]
-}
-
-func limited(l *rate.Limiter) error {
-	if l.Allow() {
-		return nil
-	}
-	return tooMany()
 }
 
 func tooMany() error {

@@ -228,19 +228,31 @@ func TestOpenRequestsAreShared(t *testing.T) {
 	}
 }
 
-// A revoked token is refused at once, and wrong ones are limited while right ones go on.
+// A revoked token is refused at once, and wrong ones are limited while right ones go on, and
+// others from elsewhere learn that theirs is wrong.
 func TestWrongTokensAreLimited(t *testing.T) {
 	o := offer(t, false)
 	secret := o.token(t, api.Read)
+	handler := o.server.Handler(server.NewBearer(o.tokens, []string{"node.example:8467"}))
+	wrong := func(from string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://node.example:8467/v1/openapi.json", nil)
+		r.RemoteAddr = from
+		bearer("p2pnode_wrong")(r)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
 	limited := 0
-	for range 40 {
-		answer, _ := o.ask(t, "GET", "/v1/openapi.json", bearer("p2pnode_wrong"))
-		if answer.StatusCode == http.StatusTooManyRequests && answer.Header.Get("Retry-After") != "" {
+	for range 1000 {
+		if w := wrong("203.0.113.9:4000"); w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "" {
 			limited++
 		}
 	}
-	if limited < 10 {
-		t.Errorf("%d of 40 wrong tokens were put off", limited)
+	if limited < 100 {
+		t.Errorf("%d of 1000 wrong tokens were put off", limited)
+	}
+	if w := wrong("198.51.100.7:4000"); w.Code != http.StatusUnauthorized {
+		t.Errorf("from elsewhere a wrong token is answered by %d", w.Code)
 	}
 	if answer, text := o.ask(t, "GET", "/v1/openapi.json", bearer(secret)); answer.StatusCode != 200 {
 		t.Errorf("a right token meanwhile: %s %s", answer.Status, text)
