@@ -22,7 +22,7 @@ import (
 const tokenRate, tokenBurst = 200, 400
 
 // openRequests is how many requests that need no token, or show no valid one, are answered
-// in an openWindow. Those who ask share them by their addresses.
+// in an openWindow before those who ask share them, by their addresses and networks.
 const (
 	openRequests = 200
 	openWindow   = time.Second
@@ -35,7 +35,7 @@ type Bearer struct {
 	hosts  []string
 
 	mu    sync.Mutex
-	open  *crowd.Work
+	open  *crowd.Parts
 	rates map[string]*rate.Limiter // by the token's ID
 }
 
@@ -43,7 +43,7 @@ type Bearer struct {
 // address at which the request arrives.
 func NewBearer(t *tokens.Store, hosts []string) *Bearer {
 	return &Bearer{tokens: t, hosts: hosts, rates: make(map[string]*rate.Limiter),
-		open: crowd.NewWork(openRequests, openWindow)}
+		open: crowd.NewParts(openRequests, openWindow)}
 }
 
 // Admit implements [Guard].

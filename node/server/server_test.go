@@ -221,6 +221,13 @@ func TestOpenRequestsAreShared(t *testing.T) {
 			t.Errorf("a session for another address: %d", got)
 		}
 	}
+	// More addresses of one network than there are requests leave a part to other networks.
+	for i := range 2000 {
+		ask(fmt.Sprintf("203.0.%d.%d", i%8, i%250), "GET", "/app.js")
+	}
+	if got := ask(modest, "GET", "/app.js"); got != http.StatusOK {
+		t.Errorf("a page beside a network that asks for many: %d", got)
+	}
 	for range 1000 {
 		if alive, ready := ask(greedy, "GET", "/healthz"), ask(greedy, "GET", "/readyz"); alive >= 300 || ready != http.StatusServiceUnavailable {
 			t.Fatalf("a probe is answered %d and %d", alive, ready)
