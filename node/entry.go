@@ -50,7 +50,7 @@ func replyFromWire(net string, r gossip.EdgeReply) peering.Reply {
 func netOf(addrs ...multiaddr.Multiaddr) string {
 	for _, a := range addrs {
 		ip := crowd.Of(a)
-		if !ip.IsGlobalUnicast() || ip.IsPrivate() || shared.Contains(ip) {
+		if !ip.IsGlobalUnicast() || ip.IsPrivate() || behindProvider.Contains(ip) {
 			continue
 		}
 		return crowd.Widest(ip).String()
@@ -58,8 +58,8 @@ func netOf(addrs ...multiaddr.Multiaddr) string {
 	return ""
 }
 
-// shared is the range of addresses for customers behind a provider's router (RFC 6598).
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// behindProvider is the range of addresses for customers behind a provider's router (RFC 6598).
+var behindProvider = netip.MustParsePrefix("100.64.0.0/10")
 
 // hidden reports whether an entry names no address at which its node could be reached.
 func hidden(e gossip.Entry) bool { return len(gossip.Addrs(e.Passport)) == 0 }

@@ -151,7 +151,7 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 		if !relayed(c) {
 			l.Through = ""
 			l.Local = !manet.IsPublicAddr(c.RemoteMultiaddr())
-			l.Here = within(c)
+			l.Here = onThisMachine(c)
 		}
 	}
 	if l.Through != "" {
@@ -162,8 +162,8 @@ func (r *Reach) link(p peer.ID, conns []network.Conn) Link {
 	return l
 }
 
-// within reports whether both ends of a connection are on this machine.
-func within(c network.Conn) bool {
+// onThisMachine reports whether both ends of a connection are on this machine.
+func onThisMachine(c network.Conn) bool {
 	from, err := manet.ToIP(c.RemoteMultiaddr())
 	to, err2 := manet.ToIP(c.LocalMultiaddr())
 	return err == nil && (from.IsLoopback() || err2 == nil && from.Equal(to))

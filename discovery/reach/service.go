@@ -169,15 +169,16 @@ func (s *Service) newWindow(now time.Time) {
 
 // AllowReserve implements [relay.ACLFilter].
 func (s *Service) AllowReserve(p peer.ID, at multiaddr.Multiaddr) bool {
-	return s.within(p) && s.speaks(p) && s.reserve(p, at)
+	return s.mayUse(p) && s.speaks(p) && s.reserve(p, at)
 }
 
 // AllowConnect implements [relay.ACLFilter].
 func (s *Service) AllowConnect(from peer.ID, _ multiaddr.Multiaddr, to peer.ID) bool {
-	return s.within(from) && s.within(to) && s.speaks(from)
+	return s.mayUse(from) && s.mayUse(to) && s.speaks(from)
 }
 
-func (s *Service) within(p peer.ID) bool {
+// mayUse reports whether a peer has not used up its quota.
+func (s *Service) mayUse(p peer.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.over[p]
