@@ -184,8 +184,9 @@ func (l *Ledger) ContradictSum(sum SumID, epoch uint64) error {
 // [Ledger.Trim] kept; nil if there are none.
 func (l *Ledger) Upload(sum SumID) ([]byte, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.sums.paid[sum].Kept {
+	kept := l.sums.paid[sum].Kept // what is kept stays
+	l.mu.Unlock()                 // reading the file may wait for a deletion, and that for a backup
+	if !kept {
 		return nil, nil
 	}
 	return l.upload(sum)

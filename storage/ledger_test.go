@@ -1,11 +1,13 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -479,5 +481,47 @@ func TestWhatIsToldDoesNotWaitForTheDisk(t *testing.T) {
 	require.NoError(t, <-paid)
 	if l.Round() != 2 || !(spentBy(l, 1) > spent) {
 		t.Errorf("round %d, spent %v after the disk was slow, and %v before", l.Round(), spentBy(l, 1), spent)
+	}
+}
+
+// While somebody waits for the bytes of a contribution, because a deletion waits for a
+// backup, the owner gets an answer and the node pays on.
+func TestWhatIsToldDoesNotWaitForUploads(t *testing.T) {
+	s, l := open(t, newPath(t))
+	c := contributionOf(1, bounded(t, 10), 1)
+	want, err := contribute(l, c)
+	require.NoError(t, err)
+	s.reading.Lock() // as a deletion does when it overwrites what is free
+	type answer struct {
+		upload []byte
+		err    error
+	}
+	uploads := make(chan answer)
+	go func() {
+		upload, err := l.Upload(c.Sum)
+		uploads <- answer{upload, err}
+	}()
+	require.Eventually(t, "the upload waits", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return slices.ContainsFunc(bytes.Split(stacks, []byte("\n\n")), func(of []byte) bool {
+			return bytes.Contains(of, []byte("(*Ledger).Upload(")) && bytes.Contains(of, []byte("(*RWMutex).RLock("))
+		})
+	})
+	done := make(chan error)
+	go func() {
+		_, err := payFor(l, 1, gaussian(t, 10), []privacy.Cohort{2})
+		l.Round()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Error("the ledger waits for an upload")
+	}
+	s.reading.Unlock()
+	if got := <-uploads; got.err != nil || !bytes.Equal(got.upload, want) {
+		t.Errorf("uploaded %q, %v", got.upload, got.err)
 	}
 }
