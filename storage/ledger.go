@@ -42,7 +42,7 @@ type Ledger struct {
 	account     *privacy.Account
 	head        link
 	slot        int              // the anchor's slot that was written last
-	cut         bool             // the anchor was cut short when the ledger was opened
+	cut         bool             // the anchor was cut short when the ledger was opened, and nothing was written since
 	round       uint64           // the highest paid, public or skipped round
 	paid        uint64           // the round that may be committed; 0: none
 	cohorts     []privacy.Cohort // the cohorts that ever paid, sorted
@@ -208,7 +208,7 @@ func (l *Ledger) append(entries ...entry) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.head = head
+	l.head, l.cut = head, false // the anchor is whole again
 	for _, e := range entries {
 		if err := l.apply(e); err != nil {
 			return l.store.fail(err)

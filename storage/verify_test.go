@@ -69,9 +69,12 @@ func TestCutAnchorIsNoticed(t *testing.T) {
 			t.Errorf("after %d rounds: %v, want errCut", rounds, err)
 		}
 		pay(t, l, 9, gaussian(t, 10), 1)
-		_, l = reopen(t, s)
 		if _, err := l.Verify(); err != nil {
 			t.Errorf("after %d rounds and a payment: %v", rounds, err)
+		}
+		_, l = reopen(t, s)
+		if _, err := l.Verify(); err != nil {
+			t.Errorf("after %d rounds, a payment and a start: %v", rounds, err)
 		}
 	}
 }
