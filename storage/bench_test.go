@@ -3,6 +3,7 @@ package storage
 import (
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"p2pnode/internal/require"
@@ -73,6 +74,30 @@ func BenchmarkImport(b *testing.B) {
 		_, err = importRecords(s, recs, full(100_000), Digest{})
 		require.NoError(b, err)
 		require.NoError(b, s.Close())
+	}
+}
+
+// The deletion of one record of a file in which 60,000 of 100,000 with long cells were
+// deleted before.
+func BenchmarkDelete(b *testing.B) {
+	s, err := Open(newPath(b))
+	require.NoError(b, err)
+	defer s.Close()
+	recs := randomRecords(rand.New(rand.NewPCG(1, 9)), 100_000)
+	for i := range recs {
+		recs[i].Cells = learner.Cells(strings.Repeat("x", 1000))
+	}
+	_, err = importRecords(s, recs, full(100_000), Digest{})
+	require.NoError(b, err)
+	seqs := make([]learner.Seq, len(recs))
+	for i := range seqs {
+		seqs[i] = learner.Seq(i + 1)
+	}
+	require.NoError(b, s.DeleteRecords(seqs[:60_000]...))
+	next := 60_000
+	for b.Loop() {
+		require.NoError(b, s.DeleteRecord(seqs[next]))
+		next++
 	}
 }
 

@@ -149,8 +149,8 @@ func eraseSlot(b *bbolt.Bucket, q learner.Seq) error {
 	return put(b, key, encodeSlot(at.empty()))
 }
 
-// wipeFreePages overwrites every unused page with zeros. bbolt writes a changed page
-// to a new place and leaves the old bytes as they are.
+// wipeFreePages fills every unused page with zeros. bbolt writes a changed page to a new
+// place and leaves the old bytes as they are.
 func (s *Store) wipeFreePages() error {
 	return s.write(func() error {
 		// An open reader may still use pages that would otherwise be free. Without
@@ -170,14 +170,24 @@ func (s *Store) wipe(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	zeros := make([]byte, s.db.Info().PageSize)
+	content, zeros := make([]byte, s.page), make([]byte, s.page)
 	for number, unused := range free {
 		if !unused {
 			continue
 		}
-		if _, err := s.file.WriteAt(zeros, int64(number)*int64(len(zeros))); err != nil {
+		at := int64(number) * s.page
+		if s.wiped { // what cannot be read is overwritten too
+			if _, err := s.file.ReadAt(content, at); err == nil && bytes.Equal(content, zeros) {
+				continue
+			}
+		}
+		if _, err := s.file.WriteAt(zeros, at); err != nil {
 			return err
 		}
 	}
-	return s.file.Sync()
+	if err := s.file.Sync(); err != nil {
+		return err
+	}
+	s.wiped = true
+	return nil
 }

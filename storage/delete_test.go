@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -81,6 +82,41 @@ func TestDeletedBytesAreGone(t *testing.T) {
 		if live, deleted, err := s.Records(); err != nil || len(live) != len(stay) || len(deleted) != len(gone) {
 			t.Errorf("seed %d: %d records and %d deleted, error %v", seed, len(live), len(deleted), err)
 		}
+	}
+}
+
+// Free pages that hold nothing are not written again. The first time after the file was
+// opened all of them are, because what is read as zeros then may never have reached the
+// disk.
+func TestWipedPagesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 25))
+	s, _ := open(t, newPath(t))
+	recs, err := s.AppendRecords(randomRecords(r, 2000), full(5000), today)
+	require.NoError(t, err)
+	written := func() bool {
+		before := today.Add(-time.Hour)
+		require.NoError(t, os.Chtimes(s.path, before, before), s.Wipe())
+		info, err := os.Stat(s.path)
+		require.NoError(t, err)
+		return !info.ModTime().Equal(before)
+	}
+	seqs := make([]learner.Seq, 1500)
+	for i := range seqs {
+		seqs[i] = recs[i].Seq
+	}
+	require.NoError(t, s.DeleteRecords(seqs...))
+	if written() {
+		t.Error("wiped, and written again")
+	}
+	last := len(seqs)
+	require.NoError(t, s.DeleteRecord(recs[last].Seq))
+	if n := seen(t, s, recs[:last+1]); n != 0 || written() {
+		t.Errorf("after a second deletion the bytes of %d records are still in the file, or it is written again", n)
+	}
+	s, _ = reopen(t, s)
+	if !written() || written() {
+		t.Error("in a file that was just opened free pages are to be written once")
 	}
 }
 

@@ -80,6 +80,11 @@ type Store struct {
 	failed  atomic.Pointer[error]
 	failing chan struct{} // closed once failed is set
 
+	// wiped is set once all unused pages were overwritten, and that is on disk. Before, a page
+	// that is read as zeros may be another one on the disk: a write of an earlier run failed
+	// late. It is guarded by writing.
+	wiped bool
+
 	writing sync.Mutex   // no write may begin before the failure of an earlier one is noted
 	reading sync.RWMutex // held for writing while no read transaction may be open
 
