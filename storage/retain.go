@@ -34,14 +34,15 @@ var errBeyond = errors.New("storage: the rest is kept")
 // Expire erases records that are beyond the limits, oldest first, as DeleteRecords does,
 // but at most 8192 of them in one call. It does not overwrite what is left in free pages:
 // the caller must call [Store.Wipe] when there are no more to erase. live is how many
-// records are stored. No record with a number below from is stored. Expire returns what
-// it erased and the from for the next call.
+// records are stored, without those set aside. No record with a number below from is
+// stored. Expire returns what it erased and the from for the next call.
 //
 // Records arrived in the order of their numbers, so a record is at least as new as those
 // before it, whatever it says. Earlier versions stored the time of arrival for the first
 // record of a cohort only, and a time that no right clock can have said is none. A record
 // without a time counts as being as new as the next record with one. If no later record
-// has a time, it is kept, unless Limits.Records excludes it.
+// has a time, it is kept, unless Limits.Records excludes it. A record that an upgrade set
+// aside is not counted: it goes when as many newer ones as Limits.Records are kept.
 func (s *Store) Expire(l Limits, live int, from learner.Seq) (c Changes, next learner.Seq, err error) {
 	s.deleting.Lock()
 	defer s.deleting.Unlock()
@@ -92,7 +93,7 @@ func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Rec
 	if err := s.upgraded(); err != nil {
 		return nil, from, err
 	}
-	excess := 0
+	excess := -1 // how many more must go, without those set aside; below 0: the rest is kept
 	if l.Records > 0 {
 		excess = live - l.Records
 	}
@@ -121,9 +122,11 @@ func (s *Store) beyond(l Limits, live int, from learner.Seq) (gone []learner.Rec
 			if at.aside {
 				record.X = []float64{} // as [Store.EachRecord] returns it
 			}
-			switch {
-			case excess > 0 && !at.aside:
+			if !at.aside {
 				excess--
+			}
+			switch {
+			case excess >= 0:
 				gone = append(gone, record)
 			case l.Since.IsZero():
 				return errBeyond
