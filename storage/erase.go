@@ -47,7 +47,7 @@ func DropUnfinished(path string) error {
 }
 
 // besides matches the suffixes of the files that lie beside a database.
-var besides = regexp.MustCompile(`^((\.replaced-[0-9]+|\.restoring)?(\.anchor)?|\.before-schema-[0-9]+(\.unfinished)?|\.compacting)$`)
+var besides = regexp.MustCompile(`^((\.replaced-[0-9]+|\.restoring)?(\.anchor)?|\.restoring\.lock|\.before-schema-[0-9]+(\.unfinished)?|\.compacting)$`)
 
 // IsFile reports whether name belongs to the named database in the same directory: the
 // database, its anchor, or a file that a restore, an upgrade or a compaction kept or left

@@ -45,8 +45,9 @@ func (s *Store) Backup(w io.Writer) error {
 // called, unless it is nil, when all is prepared and the old database is kept, before the
 // new one takes its place. If one of the two returns an error, nothing is restored.
 //
-// It fails with ErrLocked if a node has either file open, with ErrDamaged or
-// ErrBudget as [Open] and [Store.OpenLedger] do, and then nothing has changed.
+// It fails with ErrLocked if a node has either file open or another restore of path is
+// under way, with ErrDamaged or ErrBudget as [Open] and [Store.OpenLedger] do, and then
+// nothing has changed.
 //
 // Restore works in this order: it writes the copy under another name, verifies all of it,
 // retires its cohorts and gives it its anchor; it copies the old database aside, then its
@@ -59,7 +60,7 @@ func (s *Store) Backup(w io.Writer) error {
 // Records that came after the copy are not in it. If they are imported again,
 // they get a new budget, though they may have been released before.
 func Restore(from, path string, accept func(*Store) (privacy.Policy, error), replacing func() error, round uint64) (kept string, err error) {
-	r := restore{from: from, path: path, copied: path + ".restoring", there: exists(path)}
+	r := restore{from: from, path: path, copied: path + ".restoring"}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.prepare(accept, round); errors.Is(err, ErrLocked) {
 		return "", fmt.Errorf("storage: nothing has changed: %w", err)
@@ -86,16 +87,27 @@ func Restore(from, path string, accept func(*Store) (privacy.Policy, error), rep
 // keptAs stands between the name of a replaced database and a number.
 const keptAs = ".replaced-"
 
+// lockedAs follows the name of a database that is being restored. Holding that file keeps
+// other restores away, for which the locks of the two databases are not enough: there may
+// be none at path, or none that can be locked, and a restore in place only reads it.
+const lockedAs = ".restoring.lock"
+
 // restore is one run of Restore.
 type restore struct {
 	from, path string
 	copied     string         // the name of the new database until it is in place
+	alone      bool           // no other restore of path is under way
 	there      bool           // a file exists at path
 	held       []func() error // release the locks of from and path, which no node may open meanwhile
 }
 
 // prepare makes the new database and its anchor under another name.
 func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uint64) error {
+	release, err := Hold(r.path + lockedAs)
+	if err != nil {
+		return err
+	}
+	r.held, r.alone, r.there = append(r.held, release), true, exists(r.path)
 	source := &Store{path: r.from}
 	if err := source.lock(bbolt.Options{ReadOnly: true}); err != nil {
 		return err
@@ -194,8 +206,10 @@ func (r *restore) replace() error {
 }
 
 // close releases the locks and removes the files that were not moved into place.
-func (r *restore) close() error {
-	err := remove(r.copied, anchorPath(r.copied))
+func (r *restore) close() (err error) {
+	if r.alone {
+		err = remove(r.copied, anchorPath(r.copied), r.path+lockedAs)
+	}
 	for _, release := range r.held {
 		err = errors.Join(err, release())
 	}

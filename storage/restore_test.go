@@ -237,6 +237,52 @@ func TestRestoreRefuses(t *testing.T) {
 	})
 }
 
+// While a restore is under way, another one of the same database changes nothing, whatever
+// is there and wherever the copies come from. The first one goes on as if it were alone.
+func TestRestoreTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	original := takeImage(t, paidStore(t))
+	for _, c := range []struct {
+		name    string
+		here    []byte // what is at path
+		inPlace bool
+	}{
+		{"over a database", original.db, false},
+		{"in place", original.db, true},
+		{"where nothing is", nil, false},
+		{"over a damaged file", bytes.Repeat([]byte("x"), 1e5), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := newPath(t)
+			if c.here != nil {
+				require.NoError(t, os.WriteFile(path, c.here, 0o600))
+			}
+			first, second := path, path
+			if !c.inPlace {
+				first, second = image{original.db, nil}.put(t), image{original.db, nil}.put(t)
+			}
+			_, err := Restore(first, path, func(*Store) (privacy.Policy, error) {
+				before := files(t, path)
+				if _, err := Restore(second, path, with(policy(t)), nil, 200); !errors.Is(err, ErrLocked) {
+					t.Errorf("the second one: %v, want ErrLocked", err)
+				}
+				unchanged(t, path, before)
+				return policy(t), nil
+			}, nil, 100)
+			require.NoError(t, err)
+			if _, l := open(t, path); l.Round() != 100 || l.Retired() != 6 {
+				t.Errorf("round %d, retired %d; want 100 and 6", l.Round(), l.Retired())
+			}
+			for name := range files(t, path) {
+				if strings.Contains(name, "restoring") {
+					t.Errorf("%s is left", name)
+				}
+			}
+		})
+	}
+}
+
 func unchanged(t *testing.T, path string, before map[string]string) {
 	t.Helper()
 	after := files(t, path)
