@@ -98,6 +98,7 @@ type restore struct {
 	copied     string         // the name of the new database until it is in place
 	alone      bool           // no other restore of path is under way
 	there      bool           // a file exists at path
+	made       bool           // the file at path is an empty one, made to lock it
 	held       []func() error // release the locks of from and path, which no node may open meanwhile
 }
 
@@ -152,9 +153,14 @@ func (s *Store) retire(p privacy.Policy, old anchor, round uint64) error {
 // keepOld copies the files at path aside. kept is "" if there were none.
 func (r *restore) keepOld() (kept string, err error) {
 	if !r.there { // locking creates the file, so it is done only after the copy was verified
-		if err := r.lockTarget(); err != nil || !exists(anchorPath(r.path)) {
+		r.there = exists(r.path) // somebody may have made one meanwhile
+		if err := r.lockTarget(); err != nil {
 			return "", err
 		}
+		r.made = !r.there
+	}
+	if !r.there && !exists(anchorPath(r.path)) {
+		return "", nil
 	}
 	for n := 1; kept == "" || exists(kept) || exists(anchorPath(kept)); n++ {
 		kept = fmt.Sprintf("%s%s%d", r.path, keptAs, n)
@@ -199,7 +205,11 @@ func (r *restore) lockTarget() error {
 
 // replace moves the new database into place, and then its anchor.
 func (r *restore) replace() error {
-	if err := errors.Join(os.Rename(r.copied, r.path), durable.SyncDir(filepath.Dir(r.path))); err != nil {
+	if err := os.Rename(r.copied, r.path); err != nil {
+		return err
+	}
+	r.made = false
+	if err := durable.SyncDir(filepath.Dir(r.path)); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(anchorPath(r.copied), anchorPath(r.path)), durable.SyncDir(filepath.Dir(r.path)))
@@ -209,6 +219,9 @@ func (r *restore) replace() error {
 func (r *restore) close() (err error) {
 	if r.alone {
 		err = remove(r.copied, anchorPath(r.copied), r.path+lockedAs)
+	}
+	if r.made {
+		err = errors.Join(err, remove(r.path))
 	}
 	for _, release := range r.held {
 		err = errors.Join(err, release())

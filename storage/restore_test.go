@@ -237,6 +237,36 @@ func TestRestoreRefuses(t *testing.T) {
 	})
 }
 
+// Where nothing was, a restore that is stopped at the end leaves nothing, and not an empty
+// database. A database that was made there meanwhile is kept.
+func TestStoppedRestoreLeavesNothing(t *testing.T) {
+	original := takeImage(t, paidStore(t))
+	for _, anchored := range []bool{false, true} {
+		path := newPath(t)
+		if anchored {
+			require.NoError(t, os.WriteFile(anchorPath(path), original.anchor, 0o600))
+		}
+		before := files(t, path)
+		no := errors.New("no")
+		if _, err := Restore(image{original.db, nil}.put(t), path, with(policy(t)), func() error { return no }, 0); !errors.Is(err, no) {
+			t.Errorf("stopped: %v", err)
+		}
+		unchanged(t, path, before)
+	}
+	path := newPath(t)
+	var made map[string]string
+	kept, err := Restore(image{original.db, nil}.put(t), path, func(*Store) (privacy.Policy, error) {
+		s, _ := open(t, path)
+		require.NoError(t, s.Close())
+		made = files(t, path)
+		return policy(t), nil
+	}, nil, 0)
+	require.NoError(t, err)
+	if after := files(t, path); kept == "" || after[filepath.Base(kept)] != made["node.db"] {
+		t.Errorf("kept %q of a database that was made meanwhile", kept)
+	}
+}
+
 // While a restore is under way, another one of the same database changes nothing, whatever
 // is there and wherever the copies come from. The first one goes on as if it were alone.
 func TestRestoreTwiceAtOnce(t *testing.T) {
