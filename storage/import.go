@@ -61,7 +61,9 @@ var errEnded = errors.New("storage: this import has ended: begin another one")
 const importBatch = 8192
 
 // Import begins an import, after the end of an import that is under way. The caller ends
-// it with Commit or Drop. It opens cohorts as [Store.Put] does.
+// it with Commit or Drop. It opens cohorts as [Store.Put] does, and also when the ledger
+// retires the newest cohort, or that contributes to a private sum, while the import is
+// under way: the records that were added before stay in it, later ones do not join it.
 func (s *Store) Import(in Intake, now time.Time) (*Import, error) {
 	if in.Size < 1 {
 		return nil, fmt.Errorf("storage: import: the cohort size %d is not positive", in.Size)
@@ -90,6 +92,7 @@ func (i *Import) Add(r learner.Record) error {
 	if err := i.in.Admit(&r); err != nil {
 		return fmt.Errorf("storage: record %d of the import does not fit the task: %w; encode it with the task", i.last.record.Seq+2-i.first, err)
 	}
+	i.store.leaveCohort(&i.last)
 	i.last = i.last.next(r, i.in.Size, i.now)
 	i.waiting = append(i.waiting, i.last)
 	if len(i.waiting) < importBatch {

@@ -176,6 +176,50 @@ func TestEndedImportsTakeNothing(t *testing.T) {
 	}
 }
 
+// A cohort that contributes to a private sum, or is retired, while a file is imported gets
+// none of the records that come after that. Those that were taken before stay.
+func TestImportLeavesClosedCohorts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 36))
+	s, l := open(t, newPath(t))
+	_, err := s.AppendRecords(randomRecords(r, 5), full(100_000), today)
+	require.NoError(t, err)
+	i, err := s.Import(full(100_000), today)
+	require.NoError(t, err)
+	var want []privacy.Cohort
+	add := func(n int, c privacy.Cohort) {
+		for _, rec := range randomRecords(r, n) {
+			require.NoError(t, i.Add(rec))
+			want = append(want, c)
+		}
+	}
+	add(importBatch+2, 1)
+	require.NoError(t, second(contribute(l, contributionOf(1, bounded(t, 4), 1))))
+	add(3, 2)
+	require.NoError(t, l.Retire(1)) // of the cohorts that have a record that can be seen
+	add(2, 2)
+	first, err := i.Commit(Digest{1}, 7)
+	require.NoError(t, err)
+	i, err = s.Import(full(100_000), today)
+	require.NoError(t, err)
+	add(2, 2)
+	require.NoError(t, l.Retire(2))
+	add(1, 3)
+	_, err = i.Commit(Digest{2}, 7)
+	require.NoError(t, err)
+	var got []privacy.Cohort
+	require.NoError(t, s.EachRecord(first, func(r learner.Record) error {
+		got = append(got, r.Cohort)
+		return nil
+	}))
+	if !slices.Equal(got, want) {
+		t.Errorf("the last of %d records are in the cohorts %v, want %v", len(got), got[max(0, len(got)-10):], want[len(want)-10:])
+	}
+	if l.Epoch(1) != 1 || l.Epoch(2) != 0 || l.Retired() != 2 {
+		t.Errorf("epochs %d and %d, retired %d", l.Epoch(1), l.Epoch(2), l.Retired())
+	}
+}
+
 // Deleting the records of a file does not make it another file.
 func TestDigestsOutliveTheirRecords(t *testing.T) {
 	s, _ := open(t, newPath(t))

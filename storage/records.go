@@ -83,20 +83,29 @@ func (s *Store) eachText(bucket []byte, from, to learner.Seq, visit func(q learn
 // openCohort makes the next record open a new cohort if the cohort of last, the newest
 // slot, takes no more records.
 func (s *Store) openCohort(last *slot, in Intake, now time.Time) error {
-	c, retired := last.record.Cohort, s.retired()
-	closed := c <= retired || s.contributed(c)
-	if !closed {
-		first, err := s.slot(last.record.Seq - learner.Seq(last.number-1))
-		if err != nil {
-			return err
-		}
-		old := in.Age > 0 && now.Sub(time.Unix(0, first.arrived)) >= in.Age
-		closed = old || (in.Closed != nil && in.Closed(c))
+	if s.leaveCohort(last) {
+		return nil
 	}
-	if closed {
-		last.record.Cohort, last.number = max(c, retired), math.MaxUint64
+	first, err := s.slot(last.record.Seq - learner.Seq(last.number-1))
+	if err != nil {
+		return err
+	}
+	old := in.Age > 0 && now.Sub(time.Unix(0, first.arrived)) >= in.Age
+	if old || in.Closed != nil && in.Closed(last.record.Cohort) {
+		last.number = math.MaxUint64
 	}
 	return nil
+}
+
+// leaveCohort makes the next record open a new cohort, and returns true, if the cohort of
+// last is retired or has contributed to a private sum.
+func (s *Store) leaveCohort(last *slot) bool {
+	c, retired := last.record.Cohort, s.retired()
+	if c > retired && !s.contributed(c) {
+		return false
+	}
+	last.record.Cohort, last.number = max(c, retired), math.MaxUint64
+	return true
 }
 
 // retired returns the last cohort that the open ledger has retired, 0 if there is none.
