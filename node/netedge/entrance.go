@@ -43,6 +43,7 @@ type Entrance struct {
 	knocks    *crowd.Parts
 	relayed   *crowd.Work // connections through relays
 	strangers *crowd.Places[network.Conn]
+	overQUIC  *crowd.Places[network.Conn] // those of strangers over QUIC
 	streams   fair
 	again     fair        // introductions after the first
 	backs     *crowd.Work // requests to be dialled back
@@ -122,6 +123,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		waiting:         make(map[netip.AddrPort]*arrival),
 		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
+		overQUIC:        crowd.NewPlaces[network.Conn](max(strangersOverQUIC, p.connections/8)),
 		knocks:          crowd.NewParts(p.connections+knocksMore, knockWindow),
 		relayed:         crowd.NewWork(p.connections+relayedMore, knockWindow),
 		streams:         newFair(p.openings(), streamWindow),
@@ -152,11 +154,15 @@ func (e *Entrance) refuses(p peer.ID) bool {
 // guard sets the host behind the entrance.
 func (e *Entrance) guard(h host.Host) {
 	e.host.Store(&h)
-	h.Network().Notify(&network.NotifyBundle{DisconnectedF: func(_ network.Network, c network.Conn) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.strangers.Leave(c)
-	}})
+	h.Network().Notify(&network.NotifyBundle{DisconnectedF: e.left})
+}
+
+// left notes that a connection has ended.
+func (e *Entrance) left(_ network.Network, c network.Conn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.strangers.Leave(c)
+	e.overQUIC.Leave(c)
 }
 
 // InterceptAccept implements [connmgr.ConnectionGater].
@@ -282,8 +288,12 @@ func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectRe
 	if c.Stat().Direction != network.DirInbound || e.wanted(c.RemotePeer()) {
 		return true, 0
 	}
+	from, spare := crowd.Of(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) }
 	e.mu.Lock()
-	leave := e.strangers.Enter(c, crowd.Of(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) })
+	leave := e.strangers.Enter(c, from, spare)
+	if overQUIC(c.RemoteMultiaddr()) {
+		leave = append(leave, e.overQUIC.Enter(c, from, spare)...)
+	}
 	e.mu.Unlock()
 	stays := true
 	for _, out := range leave {
@@ -292,6 +302,9 @@ func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectRe
 			continue
 		}
 		go out.Close() // on a goroutine, because libp2p calls back and may hold its locks
+	}
+	if !stays {
+		e.left(nil, c) // nobody else says so of a connection that was never let in
 	}
 	return stays, 0
 }
@@ -385,7 +398,7 @@ var (
 // OpenConnection implements [network.ResourceManager]. Over QUIC it is called as soon as
 // somebody wants a handshake, and [Entrance.InterceptAccept] only after that.
 func (r *resources) OpenConnection(d network.Direction, file bool, at multiaddr.Multiaddr) (network.ConnManagementScope, error) {
-	if _, err := at.ValueForProtocol(multiaddr.P_QUIC_V1); err != nil || reach.IsRelayed(at) {
+	if !overQUIC(at) {
 		return r.ResourceManager.OpenConnection(d, file, at)
 	}
 	if d == network.DirInbound {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/control"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -22,7 +23,8 @@ import (
 // openDoor lets everybody in.
 type openDoor struct{ connmgr.ConnectionGater }
 
-func (openDoor) InterceptAccept(network.ConnMultiaddrs) bool { return true }
+func (openDoor) InterceptAccept(network.ConnMultiaddrs) bool                     { return true }
+func (openDoor) InterceptUpgraded(network.Conn) (bool, control.DisconnectReason) { return true, 0 }
 
 // knocking is a connection that has just come.
 type knocking struct{ at multiaddr.Multiaddr }

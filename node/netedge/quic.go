@@ -13,6 +13,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 	"github.com/quic-go/quic-go"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/internal/crowd"
 	"p2pnode/internal/turn"
 )
@@ -26,10 +27,20 @@ const (
 	// their streams, and quicUnread how much each of them whatever the others send: more than
 	// the 768 KiB that QUIC lets a stranger have unread.
 	quicSurplus, quicUnread = 16 << 20, 1 << 20
+	// strangersOverQUIC is how many strangers may be connected over QUIC, or an eighth of the
+	// connections of a host that serves many. Each may have 768 KiB unread, and 256 streams at
+	// which libp2p has not looked, of 3 KB each.
+	strangersOverQUIC = 16
 	// quicWaits is how much time TCP has to connect to a peer that also speaks QUIC. Libp2p
 	// waits half a second more for the handshakes.
 	quicWaits = time.Second
 )
+
+// overQUIC reports whether an address is one over QUIC, and not over a relay.
+func overQUIC(at multiaddr.Multiaddr) bool {
+	_, err := at.ValueForProtocol(multiaddr.P_QUIC_V1)
+	return err == nil && !reach.IsRelayed(at)
+}
 
 // tcpFirst says when the addresses of a peer are called: those over QUIC when TCP has had time,
 // or has failed. Over QUIC a connection has one window for all its streams. So what a relay

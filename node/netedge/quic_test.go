@@ -2,6 +2,7 @@ package netedge
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -375,4 +376,59 @@ func TestShortAnswersCountAsFrames(t *testing.T) {
 	if !i.open() {
 		t.Error("long answers count")
 	}
+}
+
+// guest is a connection of a stranger. When it is closed, its entrance learns of it as libp2p has
+// it do.
+type guest struct {
+	network.Conn
+	at     string
+	of     *Entrance
+	closed *atomic.Int32
+}
+
+func (guest) RemotePeer() peer.ID                    { return "" }
+func (g guest) RemoteMultiaddr() multiaddr.Multiaddr { return multiaddr.StringCast(g.at) }
+func (guest) Stat() network.ConnStats {
+	return network.ConnStats{Stats: network.Stats{Direction: network.DirInbound}}
+}
+func (g guest) Close() error {
+	g.closed.Add(1)
+	g.of.left(nil, g)
+	return nil
+}
+
+// Few strangers stay over QUIC, whose streams hold much that is not read, and one of another
+// network finds a place. Those over TCP are as many as there are places for all.
+func TestStrangersOverQUICAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{}, openDoor{})
+		var closed atomic.Int32
+		comes := func(at string) bool {
+			in, _ := e.InterceptUpgraded(guest{at: at, of: e, closed: &closed})
+			synctest.Wait()
+			return in
+		}
+		turnedAway := 0
+		for i := range 2 * strangersOverQUIC {
+			if !comes(fmt.Sprintf("/ip4/198.51.100.%d/udp/1/quic-v1", i)) {
+				turnedAway++
+			}
+		}
+		if out := turnedAway + int(closed.Load()); out != strangersOverQUIC {
+			t.Errorf("%d of %d left, want half", out, 2*strangersOverQUIC)
+		}
+		if !comes("/ip4/192.0.2.1/udp/1/quic-v1") {
+			t.Error("one of another network is turned away")
+		}
+		closed.Store(0)
+		for i := range strangersMore - strangersOverQUIC {
+			if !comes(fmt.Sprintf("/ip4/192.0.2.%d/tcp/1", i)) {
+				t.Fatal("one over TCP is turned away")
+			}
+		}
+		if n := closed.Load(); n > 0 {
+			t.Errorf("%d left for those over TCP", n)
+		}
+	})
 }
