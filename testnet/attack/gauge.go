@@ -107,12 +107,20 @@ func costs(name string, before, during *course, identities int, long bool) []Bar
 	return bars
 }
 
-// flood runs an attack for its length and measures bar 1. The daemons learn with each
-// other. attack must return when its context ends.
-func (f *field) flood(ctx context.Context, name string, attack func(context.Context)) ([]Bar, error) {
+// flood runs an attack for its length and measures bar 1, and then, while the attack goes on,
+// what else there is to measure. The daemons learn with each other. attack must return when its
+// context ends.
+func (f *field) flood(ctx context.Context, name string, attack func(context.Context), then ...func() ([]Bar, error)) ([]Bar, error) {
 	ears, blamed := newReceptions(f), make(map[string]bool)
 	bars, stop, err := f.besiege(ctx, map[string]*person{name: f.victim()}, attack,
 		func() error { return errors.Join(ears.listen(ctx), f.blames(ctx, blamed)) })
+	var more []Bar
+	for _, measure := range then {
+		if err == nil {
+			more, err = measure()
+			bars = append(bars, more...)
+		}
+	}
 	stop()
 	if err != nil {
 		return nil, err

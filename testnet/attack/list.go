@@ -18,6 +18,8 @@ func Scenarios() []Scenario {
 		edges(),
 		heavy(),
 		crumbs(),
+		packets(),
+		hellos(),
 		places(),
 		circuits(),
 		behind(),

@@ -71,7 +71,7 @@ func reachable(name string, hold func(ctx context.Context, f *field, old []*pers
 			return nil, err
 		}
 		old := slices.Clone(f.honest)
-		newcomers, err := f.newcomers(f.several(4, 20))
+		newcomers, err := f.newcomers(f.several(4, 20), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func reachable(name string, hold func(ctx context.Context, f *field, old []*pers
 }
 
 // newcomers makes n daemons that have not run yet.
-func (f *field) newcomers(n int) (all []*person, err error) {
+func (f *field) newcomers(n int, set settings) (all []*person, err error) {
 	for range n {
-		p, err := f.prepare(nil)
+		p, err := f.prepare(set)
 		if err != nil {
 			return nil, err
 		}

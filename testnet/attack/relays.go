@@ -166,7 +166,7 @@ func (f *field) placed(ctx context.Context, p *person) error {
 // caller makes an identity that goes through relays and cannot be called. It says that it
 // takes part in the network, as a relay serves nobody else.
 func (f *field) caller(from netip.Addr) (*stranger, error) {
-	s, err := f.identity(from, libp2p.EnableRelay())
+	s, err := f.identity(libp2p.EnableRelay(), f.overTCP(from))
 	if err != nil {
 		return nil, err
 	}

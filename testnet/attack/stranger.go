@@ -69,7 +69,7 @@ func newKey() (crypto.PrivKey, peer.ID, error) {
 // stranger makes an identity at an address of the attacker. It listens there too, and
 // reads what the network's protocols send, without answering.
 func (f *field) stranger(from netip.Addr) (*stranger, error) {
-	s, err := f.identity(from, libp2p.DisableRelay())
+	s, err := f.identity(libp2p.DisableRelay(), f.overTCP(from))
 	if err != nil {
 		return nil, err
 	}
@@ -81,21 +81,25 @@ func (f *field) stranger(from netip.Addr) (*stranger, error) {
 	return s, nil
 }
 
-// identity makes an identity that calls from an address of the attacker, and listens nowhere
-// yet. It goes through relays or not.
-func (f *field) identity(from netip.Addr, relays libp2p.Option) (*stranger, error) {
+// overTCP makes an identity call over TCP, from an address of the attacker.
+func (f *field) overTCP(from netip.Addr) libp2p.Option {
+	d := dialer{f.attacker, from}
+	return libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport(),
+		tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) { return d, nil }))
+}
+
+// identity makes an identity that listens nowhere yet. It goes through relays or not.
+func (f *field) identity(relays, transport libp2p.Option) (*stranger, error) {
 	key, _, err := newKey()
 	if err != nil {
 		return nil, err
 	}
 	s := &stranger{key: key, signer: gossip.NewSigner(key, f.network), field: f}
-	d := dialer{f.attacker, from}
 	s.Host, err = libp2p.New(
 		libp2p.Identity(key),
 		relays,
 		libp2p.NoListenAddrs,
-		libp2p.Transport(tcp.NewTCPTransport, tcp.DisableReuseport(),
-			tcp.WithDialerForAddr(func(multiaddr.Multiaddr) (tcp.ContextDialer, error) { return d, nil })),
+		transport,
 		libp2p.Security(noise.ID, noise.New),
 		libp2p.Muxer(yamux.ID, yamux.DefaultTransport),
 		libp2p.ResourceManager(&network.NullResourceManager{}),
