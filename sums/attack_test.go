@@ -379,6 +379,38 @@ func TestNoiseTwice(t *testing.T) {
 	}
 }
 
+// A member names nothing as its noise, and then something: only the first counts. If the second
+// did, it would not be in the journal, and the noise that arrives would be refused when the journal
+// is replayed.
+func TestNoiseAfterNothing(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 16)
+	n.lie(3, KindNoise, func(_ *Message, l Letter) []Letter {
+		nothing := n.forge(3, KindNoise, 0, make([]byte, len(Digest{})))
+		return []Letter{{To: 0, Message: nothing}, {To: 0, Message: l.Message}}
+	})
+	n.until(30, func() bool { return len(n.members[0].blamed) > 0 })
+	n.run()
+	if second, blamed := n.members[0].machine.noise[3], len(n.members[0].blamed); second != (Digest{}) || blamed == 0 {
+		t.Errorf("of two noises the second counts, %x, and their member is blamed %d times", second, blamed)
+	}
+	n.restart(0)
+}
+
+// A member names its noise to two others only, and another one to the third once that has heard
+// the opening: the noise of the opening stays.
+func TestNoiseAfterTheOpening(t *testing.T) {
+	n := newNetwork(t, 4, 1, 2, 17)
+	n.lie(3, KindNoise, func(_ *Message, l Letter) []Letter {
+		return []Letter{{To: 1, Message: l.Message}, {To: 2, Message: l.Message}}
+	})
+	o := n.open()
+	other := hash("nothing")
+	n.step(0, Heard{3, n.forge(3, KindNoise, 0, other[:])})
+	if m := n.members[0].machine; m.noises.newest[3] == nil || m.noise[3] != o.Noise[3] || m.noise[3] == other {
+		t.Errorf("the noise of the opening is %x, and a member has %x", o.Noise[3], m.noise[3])
+	}
+}
+
 // A member pledges a key to which nobody can seal. All others refuse it and name that member,
 // the sum does not open, and at its deadline they erase their keys.
 func TestKeysThatNobodyCanSealTo(t *testing.T) {

@@ -198,7 +198,7 @@ func (m *Member) hearNoise(msg *Message) error {
 	if err := m.tally(&m.noises, msg, "it made noise twice"); err != nil {
 		return err
 	}
-	if m.noise[msg.By] == (Digest{}) {
+	if m.out.Took && m.noise[msg.By] == (Digest{}) { // else it named one before, or the opening did
 		m.noise[msg.By] = Digest(msg.Payload)
 		m.out.Fetch = append(m.out.Fetch, m.noise[msg.By])
 	}
