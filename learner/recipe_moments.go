@@ -17,6 +17,7 @@ func momentsRecipe() recipeKind {
 		name: "moments",
 		check: func(c *checker, key string, t *Task, _ *Recipe) {
 			c.check(t.Loss == "logistic", key+".kind", "is \"moments\", which is made for labels +1 and -1: it needs the logistic loss")
+			c.check(t.featureCount() > 0, key+".kind", "is \"moments\", which tells people apart by columns, and there are none; \"gradient\" needs none")
 			c.squares(key+".kind", t)
 		},
 		make: func(s *Summing) summing { return &momentsSumming{Summing: s, moments: s.task.moments()} },

@@ -143,6 +143,8 @@ func TestVectorSkipsHeldOut(t *testing.T) {
 }
 
 func TestRecipesRefuse(t *testing.T) {
+	keyAlone := plainTask("logistic", 1)
+	keyAlone.Features, keyAlone.Constant = []Feature{{Name: "key", Kind: "key", Buckets: 3}}, 0.5
 	for want, c := range map[string]struct {
 		task   *Task
 		recipe Recipe
@@ -153,6 +155,7 @@ func TestRecipesRefuse(t *testing.T) {
 		"one that gives classes probabilities":                 {plainTask("hinge", 2), Recipe{Kind: "mean", Share: 1}},
 		"by the constant, and that is 0":                       {plainTask("logistic", 2), Recipe{Kind: "mean", Share: 1}},
 		"it needs the logistic loss":                           {plainTask("squared", 2), Recipe{Kind: "moments", Share: 1}},
+		"tells people apart by columns":                        {keyAlone, Recipe{Kind: "moments", Share: 1}},
 		"rounds: belongs":                                      {plainTask("squared", 2), Recipe{Kind: "mean", Share: 1, Rounds: 2}},
 		"must be between 1 and 256":                            {plainTask("squared", 2), Recipe{Kind: "gradient", Share: 1, Rounds: 257}},
 		"share: must be above 0":                               {plainTask("squared", 2), Recipe{Kind: "gradient"}},
