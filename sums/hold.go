@@ -54,8 +54,8 @@ func (m *Member) noiseArrived(digest Digest, e *entry) error {
 // members accepted than may collude.
 func (m *Member) entryArrived(digest Digest, e *entry) error {
 	first, known := m.first[e.From]
-	wanted := bits.OnesCount16(m.accepts[digest]) >= m.honest() || m.listed(digest)
-	if !wanted && (known && first != digest || !known && len(m.first) >= m.sum.Contributors) {
+	surplus := known && first != digest || !known && len(m.first) >= m.sum.Contributors
+	if surplus && bits.OnesCount16(m.accepts[digest]) < m.honest() && !m.listed(digest) {
 		return errors.New("sums: an entry is one too many")
 	}
 	if !known {
@@ -68,7 +68,7 @@ func (m *Member) entryArrived(digest Digest, e *entry) error {
 
 // hold opens the seeds that are sealed to this member.
 func (m *Member) hold(digest Digest, e *entry) {
-	h := &holding{entry: e, seeds: make([]seed, len(m.sum.classes)), fit: make([]bool, len(m.sum.classes))}
+	h := &holding{entry: e, seeds: make([]seed, len(m.sum.classes))}
 	if seeds, ok := m.sum.openSeeds(m.secrets.seal, e.Context, e.From, m.self, e.Sealed[m.self]); ok {
 		h.seeds = seeds
 	}
