@@ -164,7 +164,7 @@ func (c *Column) addText(line int, cell string, comma rune) {
 	case Number:
 		c.almostNumbers++
 	}
-	if isTime(cell) {
+	if _, is := timeOf(cell); is {
 		c.Times++
 		if len(cell) == len(time.DateOnly) {
 			c.dates++
@@ -238,29 +238,8 @@ func (c *Column) unique() bool {
 	return c.full() >= enough && float64(c.distinctCells()) >= nearly*float64(c.full())
 }
 
-// isTime reports whether a cell is a date or a time as ISO 8601 writes them.
-func isTime(cell string) bool {
-	_, is := timeOf(cell)
-	return is
-}
-
-// timeOf is the time that a cell says in that way.
-func timeOf(cell string) (time.Time, bool) {
-	if len(cell) < len(time.DateOnly) || cell[4] != '-' {
-		return time.Time{}, false
-	}
-	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, cell); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
-}
-
-var timeLayouts = [...]string{
-	time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
-	"2006-01-02 15:04:05Z07:00",
-}
+// timeOf is the time that a cell writes out, on the clocks of UTC.
+func timeOf(cell string) (time.Time, bool) { return learner.ParseTime(cell, time.UTC) }
 
 // vectorLength is the number of numbers in a cell that contains an embedding, as
 // [learner.VectorLength] reads it; 0 for other cells, also for short words that look like one.

@@ -114,8 +114,9 @@ func (s *Survey) Nameless() bool {
 	numbers := 0
 	for _, c := range s.Columns {
 		_, ok := number(c.Name, s.comma)
+		_, timed := timeOf(c.Name)
 		switch {
-		case ok && strings.Contains(csvfile.Number(s.comma, c.Name), "."), isTime(c.Name), otherTime.MatchString(c.Name):
+		case ok && strings.Contains(csvfile.Number(s.comma, c.Name), "."), timed, otherTime.MatchString(c.Name):
 			return true
 		case ok:
 			numbers++

@@ -198,22 +198,33 @@ func (f *Feature) clock() *time.Location {
 	return time.FixedZone(f.UTCOffset, seconds)
 }
 
-// timeLayouts are the forms in which a cell may write a time. RFC 3339 has its own
-// offset from UTC; the others are read on the feature's clock.
-var timeLayouts = []string{
+// timeLayouts are the forms in which a cell may write a time, all with a year of four digits
+// at the beginning. RFC 3339 has its own offset from UTC; the others are read on a clock.
+var timeLayouts = [...]string{
 	time.RFC3339, "2006-01-02 15:04:05Z07:00",
-	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
+	"2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
+}
+
+// ParseTime reads a time that is written out, as a task reads it on that clock.
+func ParseTime(text string, clock *time.Location) (at time.Time, ok bool) {
+	if len(text) < len(time.DateOnly) || text[4] != '-' {
+		return time.Time{}, false
+	}
+	for _, layout := range timeLayouts {
+		if at, err := time.ParseInLocation(layout, text, clock); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // parseTime reads a cell that writes out a time, as seconds since 1970 began in UTC.
 func (f *Feature) parseTime(text string) (float64, error) {
-	clock := f.clock()
-	for _, layout := range timeLayouts {
-		if at, err := time.ParseInLocation(layout, text, clock); err == nil {
-			return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
-		}
+	at, ok := ParseTime(text, f.clock())
+	if !ok {
+		return 0, badText(f.Name, text, "is no time; write it as %q, %q or %q, or as seconds or milliseconds since 1970", "2026-03-01T08:30:00+01:00", "2026-03-01 08:30", "2026-03-01")
 	}
-	return 0, badText(f.Name, text, "is no time; write it as %q, %q or %q, or as seconds or milliseconds since 1970", "2026-03-01T08:30:00+01:00", "2026-03-01 08:30", "2026-03-01")
+	return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
 }
 
 // milliseconds is the number from which a time is read as milliseconds: as seconds it
