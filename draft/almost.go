@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"p2pnode/csvfile"
 	"p2pnode/learner"
 )
 
@@ -14,6 +13,9 @@ import (
 var otherTime = regexp.MustCompile(`^(` + dayOrMonth + `[./]` + dayOrMonth + `[./](\d{4}|\d{2})|\d{4}[./]` + dayOrMonth + `[./]` + dayOrMonth + `|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
 
 const dayOrMonth = `(0?[1-9]|[12]\d|3[01])`
+
+// thousands takes out what may stand between thousands, but for points and commas.
+var thousands = strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "")
 
 // almost says what a cell would be if it were written in another way, a time or a
 // number; "" if neither.
@@ -25,14 +27,14 @@ func almost(cell string, comma rune) string {
 		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) || strings.ContainsRune("%°²³/", r)
 	}
 	bare := strings.TrimLeftFunc(strings.TrimRightFunc(cell, unit), func(r rune) bool { return unicode.Is(unicode.Sc, r) || unicode.IsSpace(r) })
-	thousands := strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "")
-	if comma == ',' {
-		thousands = strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "", ",", "")
-	}
 	if plain, grouped := learner.Ungrouped(bare); grouped {
 		bare = plain
 	}
-	if _, ok := number(csvfile.Number(comma, thousands.Replace(bare)), comma); ok && bare != "" {
+	bare = thousands.Replace(bare)
+	if comma == ',' {
+		bare = strings.ReplaceAll(bare, ",", "")
+	}
+	if _, ok := number(bare, comma); ok {
 		return Number
 	}
 	return ""
