@@ -14,18 +14,31 @@ import (
 // or a range, NaN if it is unknown; for a set a 1 or 0 for each of its values; the
 // number of a key, NaN for none. Anything else is an error that names the column.
 // EncodeVector does not keep raw. The record has no cells.
-func (t *Task) EncodeVector(raw []float64) (r Record, err error) {
+func (t *Task) EncodeVector(raw []float64) (Record, error) {
+	return t.encodeNumbers(raw, func(*Feature, []float64, Note) {})
+}
+
+// encodeNumbers is EncodeVector, and calls took with the numbers of each feature and how they
+// were taken.
+func (t *Task) encodeNumbers(raw []float64, took func(f *Feature, raw []float64, note Note)) (r Record, err error) {
+	if n := t.VectorLength(); len(raw) != n {
+		return Record{}, fmt.Errorf("%d numbers, want %d: %s", len(raw), n, t.vectorLayout())
+	}
 	x := make([]float64, 0, t.Width())
-	err = t.each(raw, func(f *Feature, raw []float64) (err error) {
+	for i := range t.Features {
+		f := &t.Features[i]
+		own := raw[:f.Inputs()]
+		raw = raw[len(own):]
+		var note Note
 		if f.Kind == "key" {
-			r.Key, _, err = f.numberKey(raw[0])
+			r.Key, note, err = f.numberKey(own[0])
 		} else {
-			x, _, err = f.kind().vector(f, x, raw)
+			x, note, err = f.kind().vector(f, x, own)
 		}
-		return err
-	})
-	if err != nil {
-		return Record{}, err
+		if err != nil {
+			return Record{}, err
+		}
+		took(f, own, note)
 	}
 	r.X = t.finish(x)
 	return r, nil
@@ -36,24 +49,13 @@ func (t *Task) EncodeVector(raw []float64) (r Record, err error) {
 // classes; the number of the class, from 0, for several. The record's cells are the
 // texts of these numbers.
 func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
-	w, x := newCellWriter(t), make([]float64, 0, t.Width())
-	var r Record
-	err := t.each(raw, func(f *Feature, raw []float64) (err error) {
-		var note Note
-		if f.Kind == "key" {
-			r.Key, note, err = f.numberKey(raw[0])
-		} else {
-			x, note, err = f.kind().vector(f, x, raw)
-		}
-		if err != nil {
-			return err
-		}
+	w := newCellWriter(t)
+	r, err := t.encodeNumbers(raw, func(f *Feature, raw []float64, note Note) {
 		if text := f.kind().text; text != nil {
 			w.add(text(f, raw), note)
 		} else {
 			w.addNumber(raw[0], note)
 		}
-		return nil
 	})
 	if err != nil {
 		return Record{}, err
@@ -63,23 +65,8 @@ func (t *Task) EncodeExample(raw []float64, label float64) (Record, error) {
 		return Record{}, err
 	}
 	w.add(t.labelText(label, y), note)
-	r.X, r.Y, r.Cells = t.finish(x), y, w.cells()
+	r.Y, r.Cells = y, w.cells()
 	return r, nil
-}
-
-// each calls take with each feature and its numbers.
-func (t *Task) each(raw []float64, take func(f *Feature, raw []float64) error) error {
-	if n := t.VectorLength(); len(raw) != n {
-		return fmt.Errorf("%d numbers, want %d: %s", len(raw), n, t.vectorLayout())
-	}
-	for i := range t.Features {
-		f := &t.Features[i]
-		if err := take(f, raw[:f.Inputs()]); err != nil {
-			return err
-		}
-		raw = raw[f.Inputs():]
-	}
-	return nil
 }
 
 // VectorLength is the length of what [Task.EncodeVector] takes.
