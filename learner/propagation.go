@@ -260,13 +260,13 @@ func (a *propagation) State() State {
 	return s
 }
 
-// propagation checks the task's table of that name.
 func (u *filler) propagation() {
 	fill(u, "propagation.ridge", &u.Propagation.Ridge, 0.1)
 	fill(u, "propagation.tolerance", &u.Propagation.Tolerance, rounded(1e-4*u.unit()))
 	fill(u, "release.max_releases", &u.Release.MaxReleases, 1)
 }
 
+// propagation checks the task's table of that name.
 func (c *checker) propagation(t *Task) {
 	const key = "propagation.tolerance"
 	c.positive("propagation.ridge", t.Propagation.Ridge)
