@@ -109,8 +109,7 @@ func (k *Known) Extend(t *Task, r Record) Record { return k.extend(t, r, nil) }
 // once the task's sums over keys are known: two more before the constant, both 0 in a
 // model that does not know them. For a task without such sums it returns theta.
 func (t *Task) Extended(theta []float64) []float64 {
-	keys := slices.ContainsFunc(t.Sums.Recipes, func(r Recipe) bool { return r.Kind == "items" })
-	if !keys || len(theta) != t.Dimension() {
+	if !t.Sums.byKeys() || len(theta) != t.Dimension() {
 		return theta
 	}
 	return slices.Insert(slices.Clone(theta), t.featureCount(), 0, 0)

@@ -39,7 +39,6 @@ var recipes = [...]recipeKind{itemsRecipe(), meanRecipe(), momentsRecipe(), grad
 // recipeKind describes a kind of recipe.
 type recipeKind struct {
 	name string
-	keys bool // it adds up by the keys of the task's catalogue
 	// check checks the recipe of a task that is otherwise valid.
 	check func(c *checker, key string, t *Task, r *Recipe)
 	make  func(s *Summing) summing

@@ -11,7 +11,6 @@ import (
 func itemsRecipe() recipeKind {
 	return recipeKind{
 		name: "items",
-		keys: true,
 		check: func(c *checker, key string, t *Task, r *Recipe) {
 			c.check(t.key() != nil, key+".kind", "is \"items\", which needs a feature of the kind \"key\" that says what a record is about")
 			c.check(t.numbers(), key+".kind", "is \"items\", which adds up numbers: it needs the squared or the huber loss")

@@ -68,13 +68,15 @@ func (s *Sums) Widest(t *Task, catalogue *Catalogue) (widest int) {
 // buckets.
 func (t *Task) SumsCatalogue() string {
 	key := t.key()
-	byKey := slices.ContainsFunc(t.Sums.Recipes, func(r Recipe) bool {
-		return slices.ContainsFunc(recipes[:], func(k recipeKind) bool { return k.name == r.Kind && k.keys })
-	})
-	if key == nil || !byKey {
+	if key == nil || !t.Sums.byKeys() {
 		return ""
 	}
 	return key.Catalogue
+}
+
+// byKeys reports whether a sum adds up by the keys of the task's catalogue.
+func (s *Sums) byKeys() bool {
+	return slices.ContainsFunc(s.Recipes, func(r Recipe) bool { return r.Kind == "items" })
 }
 
 // sums checks the table "sums".
