@@ -129,7 +129,7 @@ func (t *Task) NewCatalogue(rows iter.Seq[Row]) (*Catalogue, error) {
 		if text, _ := row.Cell(key.Name); len(c.first) < 3 {
 			c.first = append(c.first, text)
 		}
-		c.public = append(c.public, t.withoutConstant(r.X))
+		c.public = append(c.public, slices.Clone(r.X[:t.featureCount()]))
 	}
 	if c.keys = len(c.at); c.keys == 0 {
 		return nil, errors.New("learner: the catalogue has no entries")
@@ -164,12 +164,4 @@ func (c *Catalogue) At(key uint64) (int, bool) {
 	}
 	at, ok := c.at[key]
 	return at, ok
-}
-
-// withoutConstant returns a copy of coded features without the constant.
-func (t *Task) withoutConstant(x []float64) []float64 {
-	if t.Constant > 0 {
-		x = x[:len(x)-1]
-	}
-	return slices.Clone(x)
 }

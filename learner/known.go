@@ -129,9 +129,15 @@ func (k *Known) extend(t *Task, r Record, own []float64) Record {
 	}
 	x := make([]float64, 0, len(r.X)+2)
 	x = append(x, r.X...)
-	// A fit pulls all features alike. Dividing a feature increases its pull.
-	r.X = slices.Insert(x, t.featureCount(), offset/math.Sqrt(offsetPull), popular/math.Sqrt(popularPull))
+	thought := pulled(offset, popular)
+	r.X = slices.Insert(x, t.featureCount(), thought[:]...)
 	return r
+}
+
+// pulled are the coordinates of what people think of a key. A fit pulls all features alike, and
+// dividing a feature increases its pull.
+func pulled(offset, popular float64) [2]float64 {
+	return [2]float64{offset / math.Sqrt(offsetPull), popular / math.Sqrt(popularPull)}
 }
 
 // rows returns the training records in the coordinates of the fits around the

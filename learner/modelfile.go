@@ -187,7 +187,4 @@ func (k *Known) codedKeys(column string) *CodedKeys {
 }
 
 // thought returns the coordinates of a key in a record that is in no sum.
-func (k *Known) thought(at int) [2]float64 {
-	offset, popular := k.items.Of(at)
-	return [2]float64{offset / math.Sqrt(offsetPull), popular / math.Sqrt(popularPull)}
-}
+func (k *Known) thought(at int) [2]float64 { return pulled(k.items.Of(at)) }

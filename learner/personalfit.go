@@ -194,12 +194,9 @@ func (t *Task) usual() usual {
 // rare or hard to tell apart, more makes the probabilities worse than a constant's, and
 // where they are told apart well, one is soon found too small.
 func (t *Task) plausible(train *Rows, spreads []float64) float64 {
-	var square float64
+	square, p := 0., t.featureCount()
 	for r := range train.All() {
-		x := r.X
-		if t.Constant > 0 {
-			x = x[:len(x)-1]
-		}
+		x := r.X[:p]
 		own := floats.Dot(x, x)
 		for j, spread := range spreads {
 			own += x[j] * x[j] * (1/spread - 1)

@@ -41,10 +41,7 @@ func (t *Task) FromRelease1(x []float64) ([]float64, error) {
 	if t.SameAsRelease1() {
 		return x, nil
 	}
-	coded := x
-	if t.Constant > 0 {
-		coded = x[:len(x)-1]
-	}
+	coded := x[:t.featureCount()]
 	scale, ok := t.scaleOfRelease1(coded)
 	if !ok {
 		return nil, errRelease1
