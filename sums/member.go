@@ -248,6 +248,7 @@ func (in Added) happen(m *Member) error {
 	m.results.add(m.say(-1, KindResult, 0, digest[:]))
 	return nil
 }
+
 func (Deadline) happen(m *Member) error {
 	if m.over {
 		return errOver

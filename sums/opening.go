@@ -63,7 +63,7 @@ func (s *Sum) readOpening(b []byte) (*Opening, error) {
 	}
 	o := s.newOpening(k, noise)
 	o.proof = certificate
-	if !s.proven(k, certify(o.Digest), certificate, s.Committee.Quorum()) {
+	if !s.proven(k, statementOf(KindCertify, 0, o.Digest[:]), certificate, s.Committee.Quorum()) {
 		return nil, errors.New("sums: an opening is not certified by a quorum of its committee")
 	}
 	return o, nil
@@ -80,8 +80,6 @@ type statement struct {
 	number uint32
 	digest Digest // of the payload
 }
-
-func certify(opening Digest) statement { return statementOf(KindCertify, 0, opening[:]) }
 
 // statementOf returns the statement of a message.
 func statementOf(kind Kind, number uint32, payload []byte) statement {
