@@ -109,8 +109,8 @@ type Question struct {
 	// Suggested is an answer made from the file; for numbers it is a wider, round
 	// range, without those that lie far from all others. The owner decides whether to take it.
 	Suggested string
-	// Rounded is an answer for a public file. It is as narrow as the file allows.
-	Rounded string
+	// rounded is an answer for a public file. It is as narrow as the file allows.
+	rounded string
 }
 
 // Flag is the command line's flag for the answer, to be followed by COLUMN=ANSWER.
@@ -131,10 +131,10 @@ func (c *Column) question(kind string, target bool) Question {
 	q := Question{Column: c.Name, Target: target, Values: kind == Set, Seen: c.seen(kind)}
 	if q.Values {
 		q.Suggested = valuesText(c.Values())
-		q.Rounded = q.Suggested
+		q.rounded = q.Suggested
 	} else if c.Numbers > 0 {
 		bulk, _ := c.bulk() // what lies apart from it counts as the nearest end
-		q.Suggested, q.Rounded = c.widened(bulk).String(), round(c.Min, c.Max).String()
+		q.Suggested, q.rounded = c.widened(bulk).String(), round(c.Min, c.Max).String()
 	}
 	return q
 }

@@ -146,8 +146,8 @@ func TestRangesThatDoNotFit(t *testing.T) {
 	if !strings.HasSuffix(q.Seen, apart) {
 		t.Errorf("seen: %q", q.Seen)
 	}
-	if q.Suggested != "0..35" || q.Rounded != "-1000..200" {
-		t.Errorf("suggested: %s, and %s for a public file", q.Suggested, q.Rounded)
+	if q.Suggested != "0..35" || q.rounded != "-1000..200" {
+		t.Errorf("suggested: %s, and %s for a public file", q.Suggested, q.rounded)
 	}
 }
 

@@ -411,10 +411,10 @@ func (p *Plan) takePublic() error {
 		return nil
 	}
 	for _, q := range p.Questions() {
-		if q.Rounded == "" {
+		if q.rounded == "" {
 			return fmt.Errorf("column %q has nothing to take that from: give it with %s, or say with --kind of which other kind the column is", q.Column, q.Flag())
 		}
-		if err := p.Answer(q, q.Rounded); err != nil {
+		if err := p.Answer(q, q.rounded); err != nil {
 			return fmt.Errorf("column %q: %w; give it with %s", q.Column, err, q.Flag())
 		}
 	}
