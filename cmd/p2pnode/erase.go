@@ -94,14 +94,15 @@ func eraseQuestion(dir string, s api.Status, opening error) string {
 		what += " No daemon is running to tell the neighbours, so they notice within an hour. To tell them, start the daemon first."
 	}
 	if s.Sums.Await() {
-		what += " It is a member of the committee: without its identity no private sum of the task opens for anybody any more. " +
-			"To move it, move its whole directory in place of erasing it. Else " + otherCommittee
+		what += " It is a member of the committee. " + withoutMember
 	}
 	return paragraph("", what) + paragraph("", eraseMeans)
 }
 
-// otherCommittee is what is left to do without a member of a committee.
-const otherCommittee = "agree with the others on a new committee, which is a new task."
+// withoutMember is what comes of it when a member of a committee is erased: nobody here knows
+// whether its directory was moved before.
+const withoutMember = "If you have moved its whole directory, nothing is lost: run it there. " +
+	"If this is the only copy, no private sum of the task opens for anybody any more: agree with the others on a new committee, which is a new task."
 
 // erased says what erase did.
 type erased struct {
@@ -123,7 +124,7 @@ func (e erased) String() string {
 		text += paragraph("", "The directory stays, because it holds files that are not the node's: "+strings.Join(e.Other, ", ")+".")
 	}
 	if e.Farewell.SumsWait {
-		text += paragraph("", "It was a member of the committee, so no private sum of the task opens for anybody any more: "+otherCommittee)
+		text += paragraph("", "It was a member of the committee. "+withoutMember)
 	}
 	return text + paragraph("", eraseMeans)
 }

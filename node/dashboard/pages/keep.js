@@ -57,8 +57,8 @@ function erase(data) {
   };
   section.append(h('h2', { id: 'erase-title' }, 'Erase this node'),
     h('p', {}, 'Everything goes: records, models, the ledger, the identity. The daemon tells the neighbours and stops. There is no way back, and what was sent is not called back.'),
-    sumsWait(status.sums) ? h('p', {}, 'It is a member of the committee: without its identity no private sum of the task opens for anybody any more. To move it, move its whole directory in place of erasing it. ',
-      'Else agree with the others on a new committee, which is a new task.') : '',
+    sumsWait(status.sums) ? h('p', {}, 'It is a member of the committee. If you have moved its whole directory, nothing is lost: run it there. ',
+      'If this is the only copy, no private sum of the task opens for anybody any more: agree with the others on a new committee, which is a new task.') : '',
     h('form', { onsubmit: submit },
       h('label', { for: 'erase-id' }, 'To confirm, type the peer ID of this node'),
       h('p', { id: 'erase-hint', class: 'quiet' }, 'It stands above.'),
