@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 	"p2pnode/node/local"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,8 @@ func committeeStatusCommand(o *options) *cobra.Command {
 		Short: "Who of the committee is there, and what the sums wait for",
 		Long: `Who of the committee answers this node, how far each private sum is and, on a
 member, what it holds. Works on members and on everybody else; without a daemon
-it says who the members are.
+it says who the members are. Works on the directory of a relay with --member too,
+while that runs.
 
 The exit code is 0 if nothing is wrong, 1 if a sum waits for its committee, or
 fewer members answer than it needs to be added up, or this member cannot take
@@ -44,11 +47,16 @@ all members have exchanged keys for it: a moment, if all are there.`,
   p2pnode committee status --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			text := committeeStatusText(dirFlag(o.dir))
 			known, err := askOwner(cmd, o, api.Owner.Sums)
+			if err != nil && !errors.Is(err, api.ErrSilent) && datadir.HoldsRelay(o.dir) && !local.Running(cmd.Context(), o.dir) {
+				known, err = api.Sums{Paused: []api.Pause{}, Committee: api.Committee{Members: []api.Member{}}, List: []api.Sum{}}, nil
+				text = func(api.Sums) string { return paragraph("", relayAway) }
+			}
 			if err != nil {
 				return err
 			}
-			if err := show(cmd, o, known, committeeStatusText(dirFlag(o.dir))); err != nil {
+			if err := show(cmd, o, known, text); err != nil {
 				return err
 			}
 			switch {
@@ -61,6 +69,10 @@ all members have exchanged keys for it: a moment, if all are there.`,
 		},
 	}
 }
+
+// relayAway is said of the directory of a relay whose socket nobody listens on.
+const relayAway = "This is the directory of a relay that is not running, or not as a member of a committee (p2pnode relay --member --task FILE), " +
+	"so it cannot tell who is there."
 
 // stuck reports whether a sum cannot go on as things are.
 func stuck(s *api.Sums, k *api.Sum) bool {

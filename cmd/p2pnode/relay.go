@@ -1,19 +1,25 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/gologshim"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"p2pnode/discovery/reach"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
+	"p2pnode/node/local"
 	"p2pnode/node/netedge"
+	"p2pnode/node/server"
 )
 
 func relayCommand(o *options) *cobra.Command {
@@ -29,11 +35,13 @@ cannot read what it carries.
 Any machine that others can call will do. Its identity, in the directory --dir
 (default ~/.p2pnode-relay), and its port stay the same, so the address stays good
 over restarts. It serves the nodes of its tasks only, each up to --quota an hour.
-One status line a minute goes to standard output. Ctrl-C stops it.
+One status line a minute goes to standard output. Ctrl-C stops it. SIGHUP does not,
+unless the logs go to a terminal: a relay reads nothing again.
 
 With --member it is also a member of the committee that adds up the private sums
 of one of its tasks: of the one that names its identity. Make that before the task
-is written, with "p2pnode identity DIR/relay.key". What it must keep to itself is
+is written, with "p2pnode identity DIR/relay.key". While it runs, "p2pnode committee
+status --dir DIR" says who of the committee is there. What it must keep to itself is
 in DIR/committee: never copy that, and never run two relays with one identity.`,
 		Example: `  p2pnode relay
   p2pnode relay --task movies --task mytask.toml --dir /var/lib/p2pnode-relay
@@ -85,8 +93,12 @@ func (f *relayFlags) register(c *cobra.Command) {
 }
 
 func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
-	ctx, stop := untilInterrupted(cmd.Context())
+	log := newLog(cmd, o, slog.LevelInfo)
+	ends, reload, end := daemonSignals(cmd)
+	defer end()
+	ctx, stop := signal.NotifyContext(cmd.Context(), ends...)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	conf := netedge.RelayConfig{
 		Dir: o.dir, Listen: f.listen, Announce: f.announce, Bootstrap: f.bootstrap, Quota: f.quota << 20, Member: f.member,
 	}
@@ -104,12 +116,17 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 		}
 		conf.Catalogue = content
 	}
-	relay, err := netedge.OpenRelay(conf, newLog(cmd, o, slog.LevelInfo))
+	relay, err := netedge.OpenRelay(conf, log)
 	if err != nil {
 		return err
 	}
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return relay.Run(ctx) })
+	if f.member {
+		parts.Go(func() error { tellSums(ctx, o.dir, relay, log); return nil })
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- relay.Run(ctx) }()
+	go func() { ended <- parts.Wait() }()
 	print := func(text func(netedge.RelayStatus) string) error { return show(cmd, o, relay.Status(), text) }
 	if err := print(relayReady); err != nil {
 		stop()
@@ -123,7 +140,23 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 			return err
 		case <-tick.C:
 			_ = print(relayLine) // the reader may have gone; the relay goes on
+		case <-reload:
+			log.Info("a relay has no configuration to read again: restart it to change its flags or its files")
 		}
+	}
+}
+
+// tellSums answers "p2pnode committee status" at the socket of the relay's directory until ctx
+// ends. The relay goes on without.
+func tellSums(ctx context.Context, dir string, relay *netedge.Relay, log *slog.Logger) {
+	listener, err := server.Listen(local.SocketPath(dir))
+	if err == nil {
+		err = server.New(server.Config{
+			Sums: func(context.Context) (api.Sums, error) { return relay.Sums(), nil }, Log: log,
+		}).Serve(ctx, listener, server.Socket{})
+	}
+	if err != nil {
+		log.Warn("p2pnode committee status cannot ask this relay", "error", err)
 	}
 }
 

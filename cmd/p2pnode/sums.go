@@ -108,6 +108,9 @@ can check by this that the people in a sum told the truth.`,
 // pickSum returns the sum whose name begins with begin. If begin is empty, it returns
 // the newest result or, without one, the first sum.
 func pickSum(list []api.Sum, begin string) (api.Sum, error) {
+	if len(list) == 0 { // of a relay that has just begun
+		return api.Sum{}, errors.New("no private sum has begun here yet")
+	}
 	if begin == "" {
 		newest := -1
 		for i, s := range list {

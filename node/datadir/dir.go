@@ -213,6 +213,9 @@ func unread(what string, err error, lost string) error {
 
 // holdsNone is the error of a directory that should hold a node.
 func holdsNone(dir string) error {
+	if HoldsRelay(dir) {
+		return fmt.Errorf("node: %s holds a relay, and no node: of one that is a member, p2pnode committee status and committee keys tell", dir)
+	}
 	return fmt.Errorf("node: %s holds no node; make one with: p2pnode init --dir %s", dir, dir)
 }
 

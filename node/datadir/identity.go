@@ -110,6 +110,13 @@ func RelayKey(dir string) (key crypto.PrivKey, err error) {
 	return readKey(path)
 }
 
+// HoldsRelay reports whether a directory holds a relay, and no node.
+func HoldsRelay(dir string) bool {
+	_, relay := os.Stat(filepath.Join(dir, relayKeyFile))
+	_, node := os.Stat(filepath.Join(dir, KeyFile))
+	return relay == nil && errors.Is(node, fs.ErrNotExist)
+}
+
 // PeerOf returns the peer ID of the node or the relay that a directory holds.
 func PeerOf(dir string) (peer.ID, error) {
 	key, err := readKey(filepath.Join(dir, KeyFile))

@@ -155,9 +155,21 @@ func (r *Relay) Status() RelayStatus {
 	for _, t := range r.config.Tasks {
 		s.Tasks = append(s.Tasks, t.Name)
 	}
-	if m := r.member; m != nil {
-		committee := m.plan.DescribeCommittee(m.desk, r.host.ID())
-		s.Committee, s.Sums = &committee, m.plan.Attended(m.desk)
+	if r.member != nil {
+		known := r.Sums()
+		s.Committee, s.Sums = &known.Committee, known.List
+	}
+	return s
+}
+
+// Sums tells of the committee that the relay is in, and of each recipe's newest sum in which
+// it takes part. The relay must be a member.
+func (r *Relay) Sums() api.Sums {
+	m := r.member
+	s := api.Sums{Running: true, Paused: []api.Pause{}, Committee: m.plan.DescribeCommittee(m.desk, r.host.ID())}
+	s.List, s.Known = m.plan.Attended(m.desk)
+	for i := range m.plan.Recipes() {
+		s.All += m.plan.Epochs() * m.plan.Recipe(i).Rounds()
 	}
 	return s
 }

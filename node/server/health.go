@@ -10,9 +10,22 @@ import (
 	"p2pnode/node/api"
 )
 
-func routeHealth(r *routes, c Config) {
+func routeAlive(r *routes) {
 	handle(r, operation{"GET /healthz", api.Probe, "isAlive", "That the daemon answers"},
 		func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+}
+
+// routeRelay adds what a relay is asked.
+func routeRelay(r *routes, c Config) {
+	routeAlive(r)
+	ask(r, askSums, c.Sums)
+	r.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, problemOf(refuse(http.StatusNotFound, "this is a relay, and no node", "it tells of the committee alone: p2pnode committee status")))
+	})
+}
+
+func routeHealth(r *routes, c Config) {
+	routeAlive(r)
 	handle(r, operation{"GET /readyz", api.Probe, "isReady", "That the node takes part in its network"},
 		func(context.Context, *struct{}) (*struct{}, error) {
 			if err := c.Ready(); err != nil {

@@ -56,8 +56,10 @@ func routeReports(r *routes, owner api.Reporter) {
 			return api.Benefit{Points: points}, err
 		})
 	ask(r, operation{"GET /v1/doctor", api.Read, "getDoctor", "Whether the node can be reached, and what to do"}, owner.Doctor)
-	ask(r, operation{"GET /v1/sums", api.Read, "getSums", "The private sums of the task"}, owner.Sums)
+	ask(r, askSums, owner.Sums)
 }
+
+var askSums = operation{"GET /v1/sums", api.Read, "getSums", "The private sums of the task"}
 
 type statusInput struct {
 	Fit bool `query:"fit" default:"true" doc:"with the errors of the personal model, which takes a fit"`

@@ -20,7 +20,10 @@ import (
 // Config is what a [Server] serves.
 type Config struct {
 	Owner api.Owner
-	Log   *slog.Logger
+	// Sums answers GET /v1/sums of a relay, which is asked for nothing else. Then there is no
+	// Owner.
+	Sums func(context.Context) (api.Sums, error)
+	Log  *slog.Logger
 	// Tokens holds the tokens of those who may ask over a network.
 	Tokens *tokens.Store
 	// URL is the address of the server on a network; "": it listens on none.
@@ -77,6 +80,10 @@ func (s *Server) forget() {
 // route makes all routes.
 func (s *Server) route() *routes {
 	r, c := newRoutes(), s.config
+	if c.Sums != nil {
+		routeRelay(r, c)
+		return r
+	}
 	routeHealth(r, c)
 	routeRecords(r, c.Owner, c.Log)
 	routePredictions(r, c.Owner)

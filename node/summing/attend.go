@@ -83,9 +83,10 @@ func Holds(root string, sum sums.Digest) bool {
 	return (&directory{path: directoryOf(root, sum)}).begun()
 }
 
-// Attended lists, for each recipe, the newest sum that a desk takes part in.
-func (p *Plan) Attended(d *Desk) []api.Sum {
-	list := []api.Sum{}
+// Attended lists, for each recipe, the newest sum that a desk takes part in, and counts those
+// whose results it has.
+func (p *Plan) Attended(d *Desk) (list []api.Sum, known int) {
+	list = []api.Sum{}
 	for i := range p.recipes {
 		var newest *sums.Sum
 		var result *sums.Published
@@ -100,6 +101,9 @@ func (p *Plan) Attended(d *Desk) []api.Sum {
 			if result == nil && !d.State(s.ID).Dead {
 				break
 			}
+			if result != nil {
+				known++
+			}
 			course.Ended(result)
 		}
 		switch {
@@ -109,5 +113,5 @@ func (p *Plan) Attended(d *Desk) []api.Sum {
 			list = append(list, p.Describe(d, newest, i, opens))
 		}
 	}
-	return list
+	return list, known
 }

@@ -264,7 +264,7 @@ func TestAttendAfterADeadSum(t *testing.T) {
 		if d.desk.known(list[1].ID) != nil {
 			t.Error("it takes part in the second round of a dead epoch")
 		}
-		if newest := plan.Attended(d.desk); len(newest) != 1 || newest[0].Epoch != 2 || newest[0].Round != 1 {
+		if newest, _ := plan.Attended(d.desk); len(newest) != 1 || newest[0].Epoch != 2 || newest[0].Round != 1 {
 			t.Errorf("it says that it takes part in %+v", newest)
 		}
 		stop()
