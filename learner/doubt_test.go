@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,7 @@ func TestDoubts(t *testing.T) {
 		"sums.recipes ":        {func(t *Task) { summedBy(t, 4) }, Expected{3, 8}},
 		"sums.colluding":       {func(t *Task) { summedBy(t, 7); t.Sums.Colluding = 1 }, usual},
 		"sums.close_seconds":   {func(t *Task) { summedBy(t, 4); t.Sums.CloseSeconds = 59 }, usual},
+		"sums.close_seconds ":  {func(t *Task) { summedBy(t, 4) }, Expected{5, 100}},
 		"sums.contributors":    {func(t *Task) { summedBy(t, 4) }, Expected{Nodes: 1e6}},
 		"sums.records":         {func(t *Task) { summedBy(t, 4) }, Expected{Records: 1e5}},
 	} {
@@ -52,6 +54,19 @@ func TestDoubts(t *testing.T) {
 		if !found {
 			t.Errorf("%s: no doubt among %v", key, task.Doubts(c.e))
 		}
+	}
+}
+
+// Where a sum of two nodes is mostly noise, and few are expected, a week is given them to come.
+func TestFewNodesDoubt(t *testing.T) {
+	task := bare(Target{Name: "y", Min: 10, Max: 20}, 3).Complete(nil, Expected{})
+	summedBy(task, 4)
+	doubts := func(nodes int, records, seconds float64) bool {
+		task.Sums.CloseSeconds = seconds
+		return slices.ContainsFunc(task.Doubts(Expected{nodes, records}), func(f *Fault) bool { return f.Key == "sums.close_seconds" })
+	}
+	if !doubts(5, 100, 86_400) || doubts(5, 100, 604_800) || doubts(20, 100, 86_400) || doubts(0, 100, 86_400) || doubts(5, 10_000, 86_400) {
+		t.Error("only few nodes with few records in less than a week are doubtful")
 	}
 }
 

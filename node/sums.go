@@ -99,7 +99,11 @@ func (n *Node) walk(ctx context.Context, d *summing.Desk, w *walk) error {
 		n.fits.outdated()
 		here := n.sumEvent(w, s, api.SumHere)
 		here.Contributors, here.Listed = int(o.Result.Result.Entries), o.Listed
-		n.diary.Tell(api.Event{Kind: api.EventResult, Text: "the result of a private sum is here", Sum: here})
+		text := "the result of a private sum is here"
+		if here.Contributors == 0 {
+			text = "a private sum is over, and nobody contributed"
+		}
+		n.diary.Tell(api.Event{Kind: api.EventResult, Text: text, Sum: here})
 	}
 }
 

@@ -105,7 +105,7 @@ func sumRows(s *api.Sums, dir string) (rows [][]any) {
 			state += ", waits for its committee"
 		}
 		text := fmt.Sprintf("%s, epoch %s: %s; this node %s", k.Recipe, epochText(k), state, partText(k))
-		if k.State == api.SumHere {
+		if k.State == api.SumHere && k.People > 0 {
 			text = fmt.Sprintf("%s, epoch %s: result here, of %d %s with %d %s; this node %s", k.Recipe, epochText(k),
 				k.People, plural(k.People, "person", "people"), k.Records, plural(int(k.Records), "record", "records"), partText(k))
 		}

@@ -169,6 +169,9 @@ func stateOfSum(s api.Sum) string {
 	case api.SumClosed:
 		return "closed, being added up"
 	case api.SumHere:
+		if s.People == 0 {
+			return "over, nobody contributed"
+		}
 		return "result here"
 	case api.SumDead:
 		return "over, without a result"

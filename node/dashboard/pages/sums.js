@@ -35,6 +35,7 @@ function state(k) {
   if (silent(k)) return 'opened, no news since';
   if (k.opens) return `opens after ${clock(1000 * k.opens)}`;
   const missing = k.missing?.length ? `; missing: ${lacking(k).join('; ')}` : '';
+  if (k.state === 'here' && !k.people) return 'is over; nobody contributed';
   return (states[k.state] || k.state) + missing;
 }
 
