@@ -26,8 +26,9 @@ type Evidence struct {
 	// frequent class of its person.
 	MajorityOnly bool
 	// LogLoss is the evidence on the same people by log losses; nil: not known.
-	LogLoss *Evidence
-	Seed    uint64 // of the bootstrap
+	LogLoss   *Evidence
+	ofLogLoss bool   // the evidence is of log losses
+	Seed      uint64 // of the bootstrap
 }
 
 // Verdict is whether learning together is worth it.
@@ -67,11 +68,16 @@ func Judge(e Evidence) Verdict {
 	if e.LogLoss == nil || !e.baseDoes() {
 		return v
 	}
-	by := e.LogLoss.judge()
+	likely := *e.LogLoss
+	likely.ofLogLoss = true
+	by := likely.judge()
 	by.ByLogLoss = true
 	if by.Word == WorthIt && by.Change.Mean < -learner.LeastFall {
 		by.Why = "the probabilities are better, the classes are not better than a constant's"
 		return by
+	}
+	if loss := Summarise(e.LogLoss.Pairs).Error; v.Why == e.whyBase() && loss > 0 && e.LogLoss.Base >= (1+worthwhile)*loss {
+		v.Why = fmt.Sprintf("by classes alone %s; its log loss is %.0f %% larger", v.Why, 100*(e.LogLoss.Base/loss-1))
 	}
 	if e.MajorityOnly && by.People > 1 {
 		v.Why += ", and look at the log loss: " + by.change()
@@ -182,7 +188,11 @@ func (e *Evidence) whyBase() string {
 	if less < worthwhile {
 		return "a constant does as well"
 	}
-	return fmt.Sprintf("a constant is better: its error is %.0f %% smaller", 100*less)
+	of := "error"
+	if e.ofLogLoss {
+		of = "log loss"
+	}
+	return fmt.Sprintf("a constant is better: its %s is %.0f %% smaller", of, 100*less)
 }
 
 // String is the first line of a report.

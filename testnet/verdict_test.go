@@ -77,7 +77,7 @@ func TestJudge(t *testing.T) {
 		},
 		"rare class, a constant is more probable": {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.004, MajorityOnly: true, LogLoss: &Evidence{Pairs: persons(40, gain), Base: 0.9}},
-			[]string{"not worth it: 0 of 40", "the others, 0.4 % of all records", "look at the log loss: mean log loss -4.0", ", by which a constant is better: its error is 6 % smaller"},
+			[]string{"not worth it: 0 of 40", "the others, 0.4 % of all records", "look at the log loss: mean log loss -4.0", ", by which a constant is better: its log loss is 6 % smaller"},
 		},
 		"rare class, without log losses": {
 			Evidence{Pairs: persons(40, func(int) float64 { return 0 }), Base: 0.04, MajorityOnly: true},
@@ -89,7 +89,11 @@ func TestJudge(t *testing.T) {
 		},
 		"rare class, uncertain": {
 			Evidence{Pairs: persons(40, wide), Base: 1, LogLoss: &Evidence{Pairs: persons(40, wide), Base: 1.2}},
-			[]string{"cannot tell: 20 of 40", "a constant does as well"},
+			[]string{"cannot tell: 20 of 40", "; by classes alone a constant does as well; its log loss is 20 % larger"},
+		},
+		"better classes of a constant, worse probabilities": {
+			Evidence{Pairs: persons(5, wide), Base: 0.9, LogLoss: &Evidence{Pairs: persons(5, wide), Base: 1.2}},
+			[]string{"cannot tell: ", "; by classes alone a constant is better: its error is ", " % smaller; its log loss is "},
 		},
 		"better classes, worse probabilities": {
 			Evidence{Pairs: persons(40, gain), Base: 1.5, LogLoss: &Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) }), Base: 1.5}},

@@ -264,6 +264,9 @@ func modelRows(s api.Status) [][]any {
 			d, c.Personal, c.PersonalInterval.Bounds(d), others(s), d, c.Alone, c.AloneInterval.Bounds(d), d, c.Base, c.HeldOut, plural(c.HeldOut, "held-out record", "held-out records"))},
 		{"gain", gainLine(c, s)},
 	}
+	if text := tooFew(c, s); text != "" {
+		rows = append(rows, []any{"", text})
+	}
 	if f := s.Fit; f != nil && !f.Current {
 		rows = append(rows, []any{"", fmt.Sprintf("fitted to %d records %s ago; a newer one is being fitted", f.Records, time.Duration(f.Age*float64(time.Second)).Round(time.Second))})
 	}
@@ -311,6 +314,22 @@ func gainLine(c *api.Comparison, s api.Status) string {
 		return fmt.Sprintf("none: %s leave the %s as it is", others(s), of)
 	}
 	return fmt.Sprintf("%s%s: %s change the %s by %s", c.Verdict, by, others(s), of, written)
+}
+
+// tooFew says why one cannot tell, and what it would take; "" where something else is said. The
+// interval is as wide as the root of the number of records is small.
+func tooFew(c *api.Comparison, s api.Status) string {
+	if c.Verdict != cannotTell || c.Gain == nil || c.ByLogLoss || strings.HasPrefix(gainLine(c, s), "none") || c.Personal == c.Alone && nothingHeard(s) {
+		return ""
+	}
+	half := (c.Gain.High - c.Gain.Low) / 2
+	text := fmt.Sprintf("on %d held-out %s a change is sure from about %.*f on; ", c.HeldOut, plural(c.HeldOut, "record", "records"), c.Measure.Decimals(c.Alone), half)
+	if times := math.Pow(half/c.Gain.Mean, 2); times <= 100 {
+		text += fmt.Sprintf("one as large as now takes some %s (every fifth record is held out)", grouped(float64(c.HeldOut)*max(1, times)))
+	} else {
+		text += "one half as large takes up to 4 times as many (every fifth record is held out)"
+	}
+	return text + `; see docs/tasks.md, "How good the model is"`
 }
 
 // cannotTell is the verdict that nothing is sure; see [api.Comparison].

@@ -150,6 +150,16 @@ func TestTexts(t *testing.T) {
 		{eraseQuestion("d", api.Status{Sums: awaiting(api.SumHere)}, nil), []string{"There is no way back."}, "committee"},
 		{pausedText(" --dir n")(paused{Paused: []api.Pause{{}}, SumsWait: true}), []string{"The node is paused", "p2pnode resume --dir n\n", "It is a member of the committee", "resume it soon"}, "identity"},
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
+		{
+			tooFew(&api.Comparison{Measure: "error share", HeldOut: 92, Verdict: "cannot tell", Gain: &learner.Interval{Low: -0.0554, High: 0.0554}}, api.Status{Heard: 1}),
+			[]string{"on 92 held-out records a change is sure from about 0.0554 on; one half as large takes up to 4 times as many", "docs/tasks.md"}, "as now",
+		},
+		{
+			statusText("")(api.Status{Heard: 1, Personal: &api.Comparison{Measure: "error share", HeldOut: 100, Verdict: "cannot tell", Gain: &learner.Interval{Mean: 0.02, Low: -0.02, High: 0.06}}}),
+			[]string{"on 100 held-out records a change is sure from about 0.0400 on; one as large as now takes some 400 (every fifth record is held out)"}, "half",
+		},
+		{tooFew(&api.Comparison{Verdict: "cannot tell", Gain: &learner.Interval{}}, api.Status{Heard: 1}), nil, "record"},
+		{tooFew(&api.Comparison{Verdict: "better", Gain: &learner.Interval{Low: 1, High: 2}}, api.Status{Heard: 1}), nil, "record"},
 		{statusText("")(api.Status{Done: true}), []string{"import new ones and they begin a new cohort"}, ""},
 		{statusText("")(api.Status{Contradicted: 20}), []string{"REFUSED", "this directory is an old copy: it holds round 20."}, ""},
 		{
