@@ -10,7 +10,8 @@ func identityCommand(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "identity FILE",
 		Short: "Make an identity before there is a task to take part in",
-		Long: `Make an identity in a new file only you can read, and print its peer ID.
+		Long: `Make an identity in a new file only you can read, and print its peer ID. Of a file
+that is there already it says the peer ID, and changes nothing.
 A task with private sums names the members of its committee by their IDs, and one of
 the learner polar its servers. So each of them makes an identity first, tells the ID
 to the author of the task, and uses the file with "p2pnode init --identity FILE"

@@ -18,7 +18,8 @@ import (
 
 // NewIdentity makes an identity in a new file that only its owner can read, for [Make],
 // and returns its peer ID. A task that names its servers must know their IDs before they
-// have data directories. It fails if the file exists.
+// have data directories. It makes the file's directory too, for its owner alone. It fails if
+// the file exists, and then says whose identity it is.
 func NewIdentity(path string) (peer.ID, error) {
 	key, err := newKey()
 	if err != nil {
@@ -32,9 +33,18 @@ func NewIdentity(path string) (peer.ID, error) {
 	if err != nil {
 		return "", fmt.Errorf("node: make an identity: %w", err)
 	}
+	if err := durable.MkdirAll(filepath.Dir(path)); err != nil {
+		return "", fmt.Errorf("node: make the directory of the identity: %w", err)
+	}
 	switch err := create(path, text); {
 	case errors.Is(err, fs.ErrExist):
-		return "", fmt.Errorf("node: %s is there already, and may be an identity in use; name another file", path)
+		is := "may be an identity in use"
+		if old, err := readKey(path); err == nil {
+			if id, err := peer.IDFromPrivateKey(old); err == nil {
+				is = "is the identity of " + id.String()
+			}
+		}
+		return "", fmt.Errorf("node: %s is there already, and %s; to make another one, name another file", path, is)
 	case err != nil:
 		return "", fmt.Errorf("node: write the identity: %w", err)
 	}
