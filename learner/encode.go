@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -90,6 +91,24 @@ func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool))
 	}
 	r.X = t.finish(x)
 	return r, nil
+}
+
+// Lacking returns the first column that a row must have for [Task.EncodeFeatures], may leave empty
+// and does not have; "" if there is none, or the row has a column that is none of the task's.
+func (t *Task) Lacking(row map[string]string) string {
+	columns := t.Columns()
+	for name := range row {
+		if !slices.Contains(columns, name) {
+			return ""
+		}
+	}
+	for i := range t.Features {
+		f := &t.Features[i]
+		if _, ok := row[f.Name]; !ok && f.Kind != "key" && f.Kind != "vector" {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 func missing(column string) error { return fmt.Errorf("column %q is missing", column) }

@@ -9,6 +9,7 @@ import (
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/cobra"
 )
 
@@ -46,12 +47,18 @@ meanwhile, later rows are of the newer model.`,
 			}
 			var columns []string
 			decimals := func(...float64) int { return 3 }
-			if t, err := datadir.ReadTask(o.dir); err == nil { // else the node says what is wrong
+			t, err := datadir.ReadTask(o.dir)
+			if err == nil { // else the node says what is wrong
 				columns, decimals = t.Columns(), t.Decimals
 			}
-			row, err := parseRow(args, columns)
-			if err != nil {
-				return usageError{err, cmd}
+			row, wrong := parseRow(args, columns)
+			if wrong != nil {
+				return usageError{wrong, cmd}
+			}
+			if err == nil {
+				if column := t.Lacking(row); column != "" {
+					return fmt.Errorf("column %q is missing; if it is not known, write %s", column, shellescape.Quote(column+"="))
+				}
 			}
 			request := func(owner api.Owner, ctx context.Context) (api.Prediction, error) { return owner.Predict(ctx, row) }
 			return ask(cmd, o, request, func(p api.Prediction) string { return predictionText(p, decimals(p.Value, p.Alone)) })
