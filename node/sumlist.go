@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"p2pnode/learner"
 	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 	"p2pnode/node/summing"
@@ -144,12 +145,24 @@ func VerifySum(dir, file string) (api.SumFile, error) {
 	if err != nil {
 		return api.SumFile{}, err
 	}
-	if len(files.Task.Sums.Recipes) == 0 {
-		return api.SumFile{}, noSums(&files)
-	}
-	key, err := datadir.SigningKey(files.Key)
-	if err != nil {
+	return verifySum(&files, file)
+}
+
+// VerifySumOf is VerifySum for anybody who has the task, and the content of the file that lists
+// its keys if it sums up by them.
+func VerifySumOf(t *learner.Task, catalogue []byte, file string) (api.SumFile, error) {
+	files := datadir.Files{Task: t, Config: datadir.DefaultConfig(t)}
+	var err error
+	if files.Catalogue, err = datadir.ReadCatalogue(t, catalogue); err != nil {
 		return api.SumFile{}, err
+	}
+	return verifySum(&files, file)
+}
+
+// verifySum is VerifySum. The files may be without an identity.
+func verifySum(files *datadir.Files, file string) (api.SumFile, error) {
+	if len(files.Task.Sums.Recipes) == 0 {
+		return api.SumFile{}, noSums(files)
 	}
 	plan, err := datadir.Plan(files.Task, files.Catalogue)
 	if err != nil {
@@ -163,7 +176,11 @@ func VerifySum(dir, file string) (api.SumFile, error) {
 	if told.Price, err = files.Price(v.Sum.Mechanism); err != nil {
 		return api.SumFile{}, err
 	}
-	if v.List != nil {
+	if v.List != nil && files.Key != nil {
+		key, err := datadir.SigningKey(files.Key)
+		if err != nil {
+			return api.SumFile{}, err
+		}
 		if _, listed := v.List.Find(sums.Identity(key.Public().(ed25519.PublicKey))); listed {
 			told.Part = api.PartListed
 		}

@@ -78,31 +78,61 @@ without a daemon.`,
 }
 
 func verifySumCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	var task, catalogue string
+	c := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Check the signatures of a result against the committee of the task",
 		Long: `Check a file with the result of a private sum, from this node or from anybody,
-against the task in the data directory, offline: that more members of the
-committee than may work together signed it, for a sum of this task. If the
-certified list is beside it, under the same name ending in .list, also that the
-result is of that list and a quorum certified who is in it.
+against the task in the data directory, or with --task against that of a file, for
+which no node is needed, offline: that more members of the committee than may work
+together signed it, for a sum of this task. If the certified list is beside it,
+under the same name ending in .list, also that the result is of that list and a
+quorum certified who is in it.
 
 The exit code is 0 if everything that is there is sound, and 1 if not. Nobody
 can check by this that the people in a sum told the truth.`,
 		Example: `  p2pnode sums verify result.sum
-  p2pnode sums verify result.sum --json`,
+  p2pnode sums verify result.sum --task sums.toml --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if task != "" {
+				return verifySumOf(cmd, o, task, catalogue, args[0])
+			}
+			if catalogue != "" {
+				return usageError{errors.New("--catalogue is for --task; a directory has its own"), cmd}
+			}
 			if _, err := os.Stat(filepath.Join(o.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s holds no node; name with --dir the directory of any node of the task, whose committee must have signed", o.dir)
+				return fmt.Errorf("%s holds no node; name with --task the file of the task, whose committee must have signed, or with --dir the directory of any node of it", o.dir)
 			}
 			checked, err := node.VerifySum(o.dir, args[0])
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, checked, sumFileText)
+			return show(cmd, o, checked, func(f api.SumFile) string { return sumFileText(f, true) })
 		},
 	}
+	c.Flags().StringVar(&task, "task", "", "check against this task, a file ending in .toml, in place of that of a data directory")
+	c.Flags().StringVar(&catalogue, "catalogue", "", "with --task: file that lists the keys of that task, if it sums up by them")
+	return c
+}
+
+// verifySumOf checks a result for somebody without a node.
+func verifySumOf(cmd *cobra.Command, o *options, task, catalogue, file string) error {
+	t, err := datadir.LoadTask(task)
+	if err != nil {
+		return err
+	}
+	var keys []byte
+	if catalogue != "" {
+		if keys, err = os.ReadFile(catalogue); err != nil {
+			return fmt.Errorf("read the catalogue: %w", err)
+		}
+	}
+	checked, err := node.VerifySumOf(t, keys, file)
+	if err != nil {
+		return err
+	}
+	return show(cmd, o, checked, func(f api.SumFile) string { return sumFileText(f, false) })
 }
 
 // pickSum returns the sum whose name begins with begin. If begin is empty, it returns
@@ -355,7 +385,8 @@ func paidMeaning(s api.Sum) string {
 	return "It cost this node nothing."
 }
 
-func sumFileText(f api.SumFile) string {
+// sumFileText says what was checked, for a node or for somebody who has none.
+func sumFileText(f api.SumFile, node bool) string {
 	rows := [][]any{
 		{"people", fmt.Sprintf("%d, with %d records", f.People, f.Records)},
 		{"digest", f.Digest + ", the same on every node"},
@@ -369,6 +400,8 @@ func sumFileText(f api.SumFile) string {
 	text := fmt.Sprintf("Sound: %s is the result of the sum %s of this task (%s, epoch %s).", f.File, shortSum(f.ID), f.Recipe, epochText(f.Sum))
 	list := "The certified list is not beside it, under the same name ending in .list, so who is in it was not checked."
 	switch {
+	case f.ListChecked && !node:
+		list = "The list beside it is the certified one."
 	case f.ListChecked && f.Part == api.PartListed:
 		list = "The list beside it is the certified one. This node's identity is in it."
 	case f.ListChecked:

@@ -157,11 +157,13 @@ func summed(t *testing.T) (dir string) {
 }
 
 // setSummed puts the directory of such a node in place of another, and a copy of its result
-// into home.
+// and of its task, sums.toml, into home.
 func setSummed(t *testing.T, from, home, node string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(node))
 	copyNode(t, from, node)
+	task, err := os.ReadFile(filepath.Join(node, datadir.TaskFile))
+	require.NoError(t, err, os.WriteFile(filepath.Join(home, "sums.toml"), task, 0o600))
 	var known api.Sums
 	cli(t, &known, "sums", "list", "--dir", node)
 	require.NoError(t, copyResult(known.List[0].File, home, func([]byte) {}))
@@ -365,9 +367,10 @@ func TestSumTexts(t *testing.T) {
 		{newDirectory{Epsilon: 1, Delta: 1e-6, Releases: 3, Protected: true, Sums: &newSums{Share: 0.5, Member: true}}.String(), []string{"over at most 3 releases", "50 % of that", "This node is one of them"}, ""},
 		{doctorText(" --dir d")(api.Diagnosis{Committee: []api.MemberCheck{{Self: true, Reached: true}, {Reached: true}, {}}}), []string{"committee 2 of 3 members reached"}, ""},
 		{doctorText(" --dir d")(api.Diagnosis{Paused: []api.Pause{{}}}), []string{"PAUSED. Nobody reaches it: it is paused since", "p2pnode resume --dir d"}, "RUNNING"},
-		{sumFileText(api.SumFile{Sum: here}), []string{"Sound: f.sum is the result of the sum abababab", "signed by 12D3KooWmember3", "who is in it was not checked"}, "identity is not"},
-		{sumFileText(api.SumFile{Sum: here, ListChecked: true}), []string{"list by 12D3KooWmember2", "identity is in it"}, "not checked"},
-		{sumFileText(api.SumFile{Sum: with(func(s *api.Sum) { s.Part = api.PartNone }), ListChecked: true}), []string{"identity is not in it"}, "not checked"},
+		{sumFileText(api.SumFile{Sum: here}, true), []string{"Sound: f.sum is the result of the sum abababab", "signed by 12D3KooWmember3", "who is in it was not checked"}, "identity is not"},
+		{sumFileText(api.SumFile{Sum: here, ListChecked: true}, true), []string{"list by 12D3KooWmember2", "identity is in it"}, "not checked"},
+		{sumFileText(api.SumFile{Sum: with(func(s *api.Sum) { s.Part = api.PartNone }), ListChecked: true}, true), []string{"identity is not in it"}, "not checked"},
+		{sumFileText(api.SumFile{Sum: here, ListChecked: true}, false), []string{"The list beside it is the certified one."}, "This node"},
 	} {
 		c.check(t)
 	}
