@@ -31,7 +31,7 @@ func network() []metric {
 				add(float64(s.Limits.Streams), "streams")
 				add(float64(s.Limits.Memory), "memory")
 			}, "resource"),
-		gauges("network_reach", "1 for how others reach this node, as far as it is known, 0 for the rest.",
+		gauges("network_reach", "1 for how others reach this node, as far as it is known, 0 for the rest. Local: only others on its local network have called it.",
 			func(s *node.Stats, add sample) {
 				for _, v := range []reach.Verdict{reach.Reachable, reach.Relayed, reach.Local, reach.Unreachable, reach.Unknown} {
 					add(number(s.Reach == v), string(v))
