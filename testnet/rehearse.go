@@ -98,7 +98,7 @@ func (c *Config) changes(d *Dataset) (list []string) {
 		list = append(list, fmt.Sprintf("A node releases every %v on average, not every %v.", seconds(config.WakeSeconds), seconds(d.Task.Release.WakeSeconds)))
 	}
 	if broadcasts(d.Task) {
-		list = append(list, fmt.Sprintf("No node makes a private sum. It is simulated, with a committee of %d of whom %d may collude; errors are means of %d draws of its noise.",
+		list = append(list, fmt.Sprintf("No node makes a private sum. It is simulated, with a committee of %d of whom %d may collude; errors are means of %d draws of its noise. Its bytes are those of the contributions, once: a node sends each to all members, and more besides.",
 			committee, colluding, rehearsedDraws))
 	}
 	if d.Dealt > 0 {

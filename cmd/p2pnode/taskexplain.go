@@ -168,7 +168,7 @@ func sentToSums(s *datadir.ExplainedSums) string {
 		if r.Rounds > 1 {
 			what += fmt.Sprintf(", in each of %d rounds", r.Rounds)
 		}
-		text.WriteString(paragraph("  ", fmt.Sprintf("%s, to the committee. It takes %s of each record's budget.", what, cost(r.Share))))
+		text.WriteString(paragraph("  ", fmt.Sprintf("%s, to each member of the committee. It takes %s of each record's budget.", what, cost(r.Share))))
 	}
 	text.WriteString(paragraph("  ", fmt.Sprintf("Each sum takes contributions for %s, and there %s %d %s of them in turn. A record is in those of one; one that comes later is in a later one. "+
 		"Between two epochs the committee waits for as long as lies between the first closing and the last, at most 13 weeks, as sums of few records are mostly noise. "+

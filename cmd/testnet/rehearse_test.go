@@ -64,7 +64,7 @@ func TestRehearse(t *testing.T) {
 	if out.Nodes != 5 || !strings.Contains(out.Driver, "daemon") || out.Verdict == "" || len(out.Changed) == 0 || len(out.Cells) != 1 || out.Cells[0].Unknown != 1 {
 		t.Errorf("%+v", out)
 	}
-	if len(out.Rows) != 5 || !strings.Contains(out.Sum.Verdict, " of 5 nodes better") {
+	if len(out.Rows) != 5 || !strings.Contains(out.Sum.Verdict, " of 5 nodes better") || !strings.Contains(strings.Join(out.Changed, " "), "bytes are those of the contributions, once") {
 		t.Errorf("no private sum beside the broadcasts: %+v", out)
 	}
 	if !strings.Contains(stderr, "Left out: ") || !strings.Contains(stderr, "has 1 bad line:") {
