@@ -172,11 +172,14 @@ func (f *initFlags) change(c *datadir.Config, environment []datadir.Setting, cha
 	if err != nil {
 		return err
 	}
-	if err := c.Found(slices.Concat(environment, set)); err != nil {
+	over := slices.Concat(environment, set)
+	if err := c.Found(over); err != nil {
 		return err
 	}
 	f.changeOwn(c, changed)
-	f.changeNoise(c, changed)
+	f.changeNoise(c, changed, func(key string) bool {
+		return slices.ContainsFunc(over, func(s datadir.Setting) bool { return s.Key == key })
+	})
 	if changed("listen") {
 		return listenable(c.Listen)
 	}
@@ -225,17 +228,21 @@ func (f *initFlags) changeOwn(c *datadir.Config, changed func(flag string) bool)
 	}
 }
 
-// changeNoise sets the keys that depend on the chosen noise, unless flags set them too.
-func (f *initFlags) changeNoise(c *datadir.Config, changed func(flag string) bool) {
+// changeNoise sets the keys that depend on the chosen noise and pace, unless flags or settings
+// say them too.
+func (f *initFlags) changeNoise(c *datadir.Config, changed, said func(key string) bool) {
 	if changed("batch") {
 		c.Batch = f.batch
 	}
 	if changed("noise") {
 		c.Noise = f.noise
-		c.Accounting = "" // what suits it
 	}
-	if c.NeedsPlan() {
+	switch {
+	case said("accounting"):
+	case c.NeedsPlan():
 		c.Accounting = "plan" // nothing else has a price for it
+	case changed("noise"):
+		c.Accounting = "" // what suits it
 	}
 	if changed("accounting") {
 		c.Accounting = f.account
@@ -246,9 +253,11 @@ func (f *initFlags) changeNoise(c *datadir.Config, changed func(flag string) boo
 	c.Pace = f.pace
 	switch c.Pace {
 	case "growing":
-		c.Contraction = growingContraction
+		if !said("contraction") {
+			c.Contraction = growingContraction
+		}
 	case "one-shot":
-		if !changed("releases") {
+		if !changed("releases") && !said("releases") {
 			c.Releases = 1
 		}
 	}
