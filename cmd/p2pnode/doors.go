@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"strconv"
 	"syscall"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -35,12 +36,14 @@ func (f *accessFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.public, "api-public", false, "let other machines reach that address, over TLS (key api_public)")
 }
 
-func (f *accessFlags) settings() (list []datadir.Setting) {
-	if f.listen != "" {
+// settings are the flags that were given. One that is given empty, or as false, takes back
+// what the configuration says.
+func (f *accessFlags) settings(given func(flag string) bool) (list []datadir.Setting) {
+	if given("api") {
 		list = append(list, datadir.Setting{Key: "api_listen", Value: f.listen, From: "--api"})
 	}
-	if f.public {
-		list = append(list, datadir.Setting{Key: "api_public", Value: "true", From: "--api-public"})
+	if given("api-public") {
+		list = append(list, datadir.Setting{Key: "api_public", Value: strconv.FormatBool(f.public), From: "--api-public"})
 	}
 	return list
 }

@@ -45,7 +45,7 @@ so, too, see "p2pnode config --help".`,
 			if err != nil {
 				return usageError{err, cmd}
 			}
-			o.settings = append(o.settings, append(list, access.settings()...)...)
+			o.settings = append(o.settings, append(list, access.settings(cmd.Flags().Changed)...)...)
 			return runDaemon(cmd, o, verbose, func(_ context.Context, _ *node.Node, r ready) error { return show(cmd, o, r, ready.String) })
 		},
 	}
