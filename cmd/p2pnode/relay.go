@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -52,10 +53,10 @@ in DIR/committee: never copy that, and never run two relays with one identity.`,
 				o.dir = relayDir(o.dir)
 			}
 			if f.status <= 0 || f.quota <= 0 {
-				return usageError{fmt.Errorf("--status and --quota must be positive"), cmd}
+				return usageError{errors.New("--status and --quota must be positive"), cmd}
 			}
 			if f.catalogue != "" && !f.member {
-				return usageError{fmt.Errorf("--catalogue is for a relay with --member"), cmd}
+				return usageError{errors.New("--catalogue is for a relay with --member"), cmd}
 			}
 			gologshim.SetDefaultHandler(slog.DiscardHandler) // libp2p returns what it logs
 			return f.run(cmd, o)
@@ -130,7 +131,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 	print := func(text func(netedge.RelayStatus) string) error { return show(cmd, o, relay.Status(), text) }
 	if err := print(relayReady); err != nil {
 		stop()
-		return <-ended
+		return errors.Join(err, <-ended)
 	}
 	tick := time.NewTicker(f.status)
 	defer tick.Stop()

@@ -29,3 +29,18 @@ func TestRelayAtSIGHUP(t *testing.T) {
 	}
 	require.NoError(t, cmd.Process.Signal(os.Interrupt), cmd.Wait())
 }
+// A relay that cannot say where it is fails, and does not end as one that was told to.
+func TestRelayWithoutOutput(t *testing.T) {
+	t.Parallel()
+	gone, err := os.Open(os.DevNull) // it takes no writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gone.Close()
+	c := newCommand(&options{})
+	c.SetArgs([]string{"relay", "--dir", t.TempDir(), "--listen", "/ip4/127.0.0.1/tcp/0"})
+	c.SetOut(gone)
+	if err := c.ExecuteContext(t.Context()); err == nil {
+		t.Error("it ended without an error")
+	}
+}
