@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +36,7 @@ in a column of the task, which is written anyway.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (exportReport, error) {
 				// An interrupt must not leave a part of the file that looks complete.
-				ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+				ctx, stop := untilInterrupted(ctx)
 				defer stop()
 				return export(ctx, owner, o.dir, cmd.OutOrStdout(), out, id)
 			})

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -248,6 +249,32 @@ func TestFeedersEndAtSIGHUP(t *testing.T) {
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGHUP))
 	writeFile(t, filepath.Join(inbox, "a.csv"), watchHeader+"2,Drama,1991,4\n")
 	w.wants(t, "a.csv", "imported", "")
+}
+
+// Nor does it leave a part of an export that looks complete.
+func TestExportEndsAtSIGHUP(t *testing.T) {
+	t.Parallel()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // as above
+	defer signal.Stop(heard)
+	dir, rows := emptyNode(t), filepath.Join(t.TempDir(), "rows.csv")
+	writeFile(t, rows, watchHeader+strings.Repeat("1,Drama,1990,4\n", 50_000)) // long enough to be stopped in
+	cli(t, nil, "data", "import", rows, "--dir", dir)
+	file := filepath.Join(t.TempDir(), "out.csv")
+	export := exec.Command("p2pnode", "data", "export", "--out", file, "--dir", dir)
+	require.NoError(t, export.Start())
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+	}
+	require.NoError(t, export.Process.Signal(syscall.SIGHUP))
+	if err := export.Wait(); err == nil || export.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file: %v", err)
+	}
 }
 
 // With keys a file may grow.
