@@ -28,7 +28,10 @@ func (j *joining) meet(cmd *cobra.Command, done joined) error {
 	err := runDaemon(cmd, j.options, j.verbose, func(ctx context.Context, n *node.Node, r ready) error {
 		j.say(cmd, r.String())
 		done.Addresses = r.Addresses
-		if len(r.Paused) > 0 {
+		switch {
+		case len(r.Paused) > 0 && j.once:
+			return errors.New("no neighbour is met: the node is " + pauseText(r.Paused) + dirFlag(j.dir))
+		case len(r.Paused) > 0:
 			return nil
 		}
 		if err := j.first(ctx, cmd, n, &done); err != nil || done.First == "" {
