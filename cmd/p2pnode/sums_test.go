@@ -292,6 +292,8 @@ func TestSumTexts(t *testing.T) {
 		{peerList{SumsOnly: true}.text(false, time.Now()), []string{"Nobody sends models here, so there are no neighbours"}, "yet"},
 		{managerStatus(api.Status{Records: 9, Connected: 5, Privacy: api.BudgetSummary{SumsOnly: true, Spent: 0.5}}), []string{"9 records, 5 peers connected; 50 % of the privacy budget spent"}, "neighbours"},
 		{managerStatus(api.Status{Done: true, Privacy: api.BudgetSummary{SumsOnly: true}}), []string{"0 peers connected; all private sums of the task are over"}, "budget"},
+		{managerStatus(api.Status{Records: 9, Privacy: api.BudgetSummary{Unbounded: true}}), []string{"9 records, 0 neighbours; NO privacy guarantee"}, "spent"},
+		{managerStatus(api.Status{Done: true, Privacy: api.BudgetSummary{Unbounded: true, Unprotected: true}}), []string{`the limit of rounds, key "releases", is reached`}, "budget"},
 		{
 			privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.5, SumsShare: 0.25, Left: 4}),
 			[]string{"50 % of the budget spent, 4 releases left; 25 % of it is for private sums"}, "in private",

@@ -94,12 +94,14 @@ func managerStatus(s api.Status) string {
 		with = fmt.Sprintf("%d records, %d peers connected", s.Records, s.Connected)
 	}
 	switch {
-	case s.Done && s.Privacy.SumsOnly:
+	case s.Done && (s.Privacy.SumsOnly || s.Privacy.Unprotected):
 		return with + "; " + doneLine(s.Privacy)
 	case s.Done && s.Privacy.Waits():
 		return fmt.Sprintf("%s; new records wait for %d more", with, s.Privacy.Missing)
 	case s.Done:
 		return with + "; the privacy budget is used up"
+	case s.Privacy.Unbounded:
+		return with + "; NO privacy guarantee"
 	}
 	return fmt.Sprintf("%s; %.0f %% of the privacy budget spent", with, 100*s.Privacy.Spent)
 }
