@@ -39,7 +39,7 @@ func (f *statementFlags) run(cmd *cobra.Command, o *options) error {
 	switch {
 	case verifying && f.write:
 		return usageError{errors.New("give --statement or --verify-statement, not both"), cmd}
-	case !f.write && f.out != "":
+	case !f.write && cmd.Flags().Changed("out"):
 		return usageError{errors.New("--out is for --statement"), cmd}
 	case verifying:
 		return verifyStatement(cmd, o, f.verify)
