@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -34,19 +35,22 @@ func (f *remoteFlags) args(cmd *cobra.Command, args []string) error {
 	return noArgs(cmd, args)
 }
 
-// goes are the flags that may be combined with --api.
-var goes = map[string]bool{"api": true, "token-file": true, "json": true, "out": true, "seed": true}
+// onlyWith refuses flags that do not go with another one, because they would change nothing.
+func onlyWith(cmd *cobra.Command, other, why string, goes ...string) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if flag.Name != other && !slices.Contains(goes, flag.Name) {
+			err = usageError{fmt.Errorf("--%s: does not go with --%s, %s", flag.Name, other, why)}
+		}
+	})
+	return err
+}
 
 // nodes are the nodes at the addresses of the command line.
 func (f *remoteFlags) nodes(cmd *cobra.Command, args []string) (nodes []*testnet.Elsewhere, err error) {
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if !goes[flag.Name] {
-			err = usageError{fmt.Errorf("--%s: does not go with --api, whose nodes have been made", flag.Name)}
-		}
-	})
-	switch {
-	case err != nil:
+	if err := onlyWith(cmd, "api", "whose nodes have been made", "token-file", "json", "out", "seed"); err != nil {
 		return nil, err
+	}
+	switch {
 	case len(f.addresses) == 0:
 		return nil, usageError{errors.New("--token-file: goes with --api")}
 	case f.tokens == "":

@@ -73,6 +73,9 @@ type shadowProcess struct {
 // writeShadow writes a configuration of the Shadow simulator in which each person is a
 // host with a daemon, and her records.
 func (o *options) writeShadow(cmd *cobra.Command) error {
+	if err := onlyWith(cmd, "shadow", "which runs nothing", "nodes", "seed", "data", "task", "node-column", "skip-bad", "groups", "p2pnode"); err != nil {
+		return err
+	}
 	task, source, err := o.source(cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -87,6 +87,16 @@ func TestShadowWithoutProfiles(t *testing.T) {
 	}
 }
 
+// A flag that would change nothing of what is written is refused.
+func TestShadowRefusesFlags(t *testing.T) {
+	for _, flag := range []string{"--epsilon=0.5", "--sim", "--seeds=3", "--processes=5", "--json"} {
+		code, _, stderr := testnetRun(t, t.Context(), "--shadow", t.TempDir(), flag)
+		if code != exitUsage || !strings.Contains(stderr, "does not go with --shadow") {
+			t.Errorf("%s: exit code %d: %s", flag, code, stderr)
+		}
+	}
+}
+
 func TestShadowAddresses(t *testing.T) {
 	for i, want := range map[int]string{0: "11.0.0.1", 249: "11.0.0.250", 250: "11.0.1.1", 62_500: "11.1.0.1"} {
 		if got := shadowAddress(i); got != want {
