@@ -85,10 +85,16 @@ what --set says counts more, and flags of their own count most.`,
 	return c
 }
 
+// holdsNode reports whether a directory holds a node, or something that may be one.
+func holdsNode(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, datadir.KeyFile))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // madeBefore reports whether the directory already holds a node with the task of made.
 // A node with another task is an error.
 func madeBefore(o *options, made datadir.New) (bool, error) {
-	if _, err := os.Stat(filepath.Join(o.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
+	if !holdsNode(o.dir) {
 		return false, nil
 	}
 	files, err := datadir.Read(o.dir, o.settings...)

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -74,7 +72,7 @@ func (j *joining) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); !errors.Is(err, fs.ErrNotExist) {
+	if holdsNode(j.dir) {
 		return j.again(cmd, made)
 	}
 	if err := made.Current(time.Now()); err != nil {

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"p2pnode/node/datadir"
@@ -22,7 +18,7 @@ func (j *joining) describe(made datadir.New) (joined, error) {
 		Key: j.ticket.KeyPrint, From: ticketAddresses(j.ticket),
 		newDirectory: about,
 	}
-	if _, err := os.Stat(filepath.Join(j.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
+	if !holdsNode(j.dir) {
 		return d, nil
 	}
 	self, err := datadir.PeerOf(j.dir)

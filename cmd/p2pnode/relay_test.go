@@ -29,6 +29,7 @@ func TestRelayAtSIGHUP(t *testing.T) {
 	}
 	require.NoError(t, cmd.Process.Signal(os.Interrupt), cmd.Wait())
 }
+
 // A relay that cannot say where it is fails, and does not end as one that was told to.
 func TestRelayWithoutOutput(t *testing.T) {
 	t.Parallel()

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -101,7 +99,7 @@ can check by this that the people in a sum told the truth.`,
 			if catalogue != "" {
 				return usageError{errors.New("--catalogue is for --task; a directory has its own"), cmd}
 			}
-			if _, err := os.Stat(filepath.Join(o.dir, datadir.KeyFile)); errors.Is(err, fs.ErrNotExist) {
+			if !holdsNode(o.dir) {
 				return fmt.Errorf("%s holds no node; name with --task the file of the task, whose committee must have signed, or with --dir the directory of any node of it", o.dir)
 			}
 			checked, err := node.VerifySum(o.dir, args[0])
