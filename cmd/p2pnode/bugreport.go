@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -241,7 +239,7 @@ func ownFiles(dir string) (list []file) {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || err != nil || !datadir.IsOwn(e.Name()) {
+		if err != nil || !datadir.IsOwn(e.Name()) {
 			continue
 		}
 		list = append(list, file{e.Name(), info.Mode().String(), twoDigits(float64(max(1, info.Size())))})
