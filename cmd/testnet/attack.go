@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -277,7 +276,5 @@ func (r *attackReport) write(w io.Writer) error {
 }
 
 func (r *attackReport) writeJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(r)
+	return writeJSON(w, r)
 }

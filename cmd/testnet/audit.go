@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -226,9 +225,7 @@ func (r *auditReport) writeJSON(w io.Writer) error {
 			f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, f.Holds(),
 		}
 	}
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Interrupted bool            `json:"interrupted"` // findings or attempts are missing
 		Findings    []finding       `json:"findings"`
 		Attempts    []audit.Attempt `json:"attempts,omitempty"` // attacks on contributions to private sums

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -94,9 +93,7 @@ func (o *idleOptions) measure(cmd *cobra.Command) (*testnet.IdleCost, error) {
 
 func (o *idleOptions) report(w io.Writer, c *testnet.IdleCost) error {
 	if o.json {
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		return out.Encode(c)
+		return writeJSON(w, c)
 	}
 	mdns := ""
 	if c.MDNS {

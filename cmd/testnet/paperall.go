@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -164,7 +163,5 @@ func writeAllJSON(w io.Writer, entries []paper.Entry) error {
 			all.Experiments = append(all.Experiments, e.Result)
 		}
 	}
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(all)
+	return writeJSON(w, all)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,9 +105,7 @@ func writeCases(w io.Writer, results []cases.Result, passed int) error {
 }
 
 func writeCasesJSON(w io.Writer, results []cases.Result, passed int) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Passed int            `json:"passed"`
 		Failed int            `json:"failed"`
 		Cases  []cases.Result `json:"cases"`
