@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,4 +56,11 @@ func writeFile(name string, write func(io.Writer) error) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// writeJSON writes v as one JSON object, on many lines.
+func writeJSON(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
 }

@@ -1,7 +1,6 @@
 package testnet
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -45,9 +44,7 @@ func (s Search) bytesText() string {
 // WritePeersJSON writes the rows as one object; complete is false after an
 // interruption.
 func WritePeersJSON(w io.Writer, rows []PeersRow, edges []EdgesRow, complete bool) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Complete bool       `json:"complete"`
 		Rows     []PeersRow `json:"rows"`
 		Edges    []EdgesRow `json:"edges,omitempty"`

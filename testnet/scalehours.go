@@ -2,7 +2,6 @@ package testnet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,7 +121,5 @@ func (h Hours) Write(w io.Writer) error {
 
 // WriteJSON writes the result as one object.
 func (h Hours) WriteJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(h)
+	return writeJSON(w, h)
 }

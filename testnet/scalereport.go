@@ -1,7 +1,6 @@
 package testnet
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -47,9 +46,7 @@ func WriteScaleTable(w io.Writer, s Scale) error {
 // WriteScaleJSON writes the result as one object; complete is false after an
 // interruption.
 func WriteScaleJSON(w io.Writer, s Scale, complete bool) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Complete bool `json:"complete"`
 		Scale
 	}{complete, s})

@@ -2,7 +2,6 @@ package testnet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -207,9 +206,7 @@ func WriteSumScaleTable(w io.Writer, rows []SumScaleRow) error {
 // WriteSumScaleJSON writes the rows as one object; complete is false after an
 // interruption.
 func WriteSumScaleJSON(w io.Writer, rows []SumScaleRow, complete bool) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Complete bool          `json:"complete"`
 		Rows     []SumScaleRow `json:"rows"`
 	}{complete, rows})

@@ -1,7 +1,6 @@
 package testnet
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -92,9 +91,7 @@ func (p GraphPoint) at() float64 {
 
 // WriteJSON writes the result as one object.
 func (r *GraphResult) WriteJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Nodes    int          `json:"nodes"`
 		Seeds    int          `json:"seeds"`
 		Seed     uint64       `json:"seed"`
