@@ -3,7 +3,6 @@ package testnet
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -128,18 +127,6 @@ func (a *Agreement) Difference(seed uint64) (above learner.Interval, spread floa
 		means[k] = mean(errs)
 	}
 	return Bootstrap(pairs, resamples, seed), stat.StdDev(means, nil)
-}
-
-// within reports whether the real nodes' mean error lies between low and high, the
-// errors of two of the simulations. If both kinds are alike, it is outside with
-// probability 2/(n+1) for n simulations, whatever the law of the noise: 4.9 % for 40.
-func (a *Agreement) within() (low, high float64, within bool) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, errs := range a.Simulated {
-		low, high = min(low, mean(errs)), max(high, mean(errs))
-	}
-	real := mean(a.Real)
-	return low, high, low <= real && real <= high
 }
 
 // arrived gives records the arrival numbers that they state when a device adds them in

@@ -25,14 +25,9 @@ type Owners struct {
 	Skipped func(*BadLines)
 }
 
-// readCSV reads people's records from a [csvfile] with the column "node" and the
-// columns of the task, in any order; other columns are ignored. The error is a
+// ReadPeople reads people's records from a [csvfile] with a column that names their owners
+// and the columns of the task, in any order; other columns are ignored. The error is a
 // *[BadLines] that reports every line that cannot be read, with its number.
-func readCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
-	return ReadPeople(r, file, t, Owners{Column: NodeColumn})
-}
-
-// ReadPeople is readCSV for files that name the owners of records in another way.
 func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, error) {
 	rows, err := openTable(r, file)
 	if err != nil {

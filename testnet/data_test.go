@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -316,4 +317,9 @@ func TestExportCannotWrite(t *testing.T) {
 	if err := mustRead(t, people(5, 5)).Export(filepath.Join(file, "out")); err == nil {
 		t.Fatal("exported into a file")
 	}
+}
+
+// readCSV reads a file with the column "node".
+func readCSV(r io.Reader, file string, t *learner.Task) (*Dataset, error) {
+	return ReadPeople(r, file, t, Owners{Column: NodeColumn})
 }
