@@ -64,20 +64,16 @@ func layeredIn(dir string, over []Setting) (*layered, error) {
 // applied. If nothing is wrong, it returns what is doubtful.
 func CheckConfig(dir string, over []Setting) (wrong, doubtful []Finding, err error) {
 	l, err := layeredIn(dir, over)
-	if err != nil || len(l.wrong) > 0 {
-		return l.findings(), nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(l.wrong) > 0 {
+		return l.wrong, nil, nil
 	}
 	if _, err := policy(l.config.Design(l.task)); err != nil {
 		return []Finding{{Text: err.Error()}}, nil, nil
 	}
 	return nil, l.doubts(), nil
-}
-
-func (l *layered) findings() []Finding {
-	if l == nil {
-		return nil
-	}
-	return l.wrong
 }
 
 // doubts lists values that are allowed, but probably not meant.
