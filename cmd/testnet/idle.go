@@ -81,13 +81,13 @@ func (o *idleOptions) measure(cmd *cobra.Command) (*testnet.IdleCost, error) {
 	var latest atomic.Pointer[testnet.IdleProgress]
 	latest.Store(&testnet.IdleProgress{Nodes: o.Nodes})
 	o.Progress = func(p testnet.IdleProgress) { latest.Store(&p) }
-	defer showLine(cmd.ErrOrStderr(), func() string {
+	defer show(cmd.ErrOrStderr(), func() string {
 		p := latest.Load()
 		if p.Linked < p.Nodes {
 			return fmt.Sprintf("idle: %d of %d daemons have their neighbours", p.Linked, p.Nodes)
 		}
 		return fmt.Sprintf("idle: %.0f of %.0f s", p.Waited.Seconds(), p.Whole.Seconds())
-	})()
+	}).stop()
 	return testnet.MeasureIdle(cmd.Context(), o.IdleOptions)
 }
 

@@ -229,13 +229,13 @@ func (o *paperOptions) measure(cmd *cobra.Command, e paper.Experiment) (*paper.R
 	}
 	meter := new(paper.Meter)
 	start := time.Now()
-	stop := showLine(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })
+	shown := show(cmd.ErrOrStderr(), func() string { return paperLine(e.Name, time.Since(start), meter.Now()) })
 	r, err := paper.Run(cmd.Context(), paper.Job{
 		Experiment: e, Options: o.Options, Dir: o.out, Command: o.command(e), Version: version(), Program: program, Up: up,
 		Restart: o.restart, Trust: o.trust, Meter: meter,
-		Log: func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "paper: %s: %s.\n", e.Name, text) },
+		Log: func(text string) { shown.say(fmt.Sprintf("paper: %s: %s.", e.Name, text)) },
 	})
-	stop()
+	shown.stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		if e.UsesCSV {
 			err = skippable(err)

@@ -3,47 +3,27 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"p2pnode/testnet"
 )
 
-// How often progress is shown: one line that changes on a terminal, a new line
-// elsewhere.
-const (
-	redrawEvery = time.Second
-	printEvery  = 5 * time.Second
-)
-
 // progress shows how far the run is until it is stopped.
 type progress struct {
-	w        io.Writer
-	terminal bool
-	now      func() time.Time
-	start    time.Time
+	*display
+	now   func() time.Time
+	start time.Time
 
 	mu     sync.Mutex
 	latest testnet.Progress
-
-	quit, done chan struct{}
 }
 
 // startProgress shows progress on w until stop is called.
 func startProgress(w io.Writer, now func() time.Time) *progress {
-	p := &progress{w: w, terminal: isTerminal(w), now: now, start: now(), quit: make(chan struct{}), done: make(chan struct{})}
-	go p.show()
+	p := &progress{now: now, start: now()}
+	p.display = show(w, p.line)
 	return p
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // set takes the latest progress; it is the callback of [testnet.Config].
@@ -53,58 +33,19 @@ func (p *progress) set(latest testnet.Progress) {
 	p.latest = latest
 }
 
-// say writes a line that stays.
+// say writes a line that stays, with the seconds since the start.
 func (p *progress) say(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.terminal {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-	fmt.Fprintf(p.w, "%4.0fs %s\n", p.now().Sub(p.start).Seconds(), line)
+	p.display.say(p.seconds() + " " + line)
 }
 
-// stop ends the display and waits for it.
-func (p *progress) stop() {
-	close(p.quit)
-	<-p.done
-}
+func (p *progress) seconds() string { return fmt.Sprintf("%4.0fs", p.now().Sub(p.start).Seconds()) }
 
-func (p *progress) show() {
-	defer close(p.done)
-	every := printEvery
-	if p.terminal {
-		every = redrawEvery
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-p.quit:
-			if p.terminal {
-				fmt.Fprint(p.w, "\r\x1b[K")
-			}
-			return
-		case <-tick.C:
-			p.draw()
-		}
-	}
-}
-
-// draw writes the line that changes.
-func (p *progress) draw() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.terminal {
-		fmt.Fprint(p.w, "\r\x1b[K"+p.line())
-	} else {
-		fmt.Fprintln(p.w, p.line())
-	}
-}
-
-// line is the progress in a line short enough for a narrow terminal. The caller holds mu.
+// line is the progress in a line short enough for a narrow terminal.
 func (p *progress) line() string {
+	p.mu.Lock()
 	l := p.latest
-	text := fmt.Sprintf("%4.0fs", p.now().Sub(p.start).Seconds())
+	p.mu.Unlock()
+	text := p.seconds()
 	switch {
 	case l.Nodes == 0:
 		return text + " reading the data"

@@ -40,7 +40,7 @@ func TestProgressSays(t *testing.T) {
 	for terminal, want := range map[bool]string{true: "\r\x1b[K  12s it is done\n", false: "  12s it is done\n"} {
 		var w strings.Builder
 		start := time.Unix(0, 0)
-		p := &progress{w: &w, terminal: terminal, start: start, now: func() time.Time { return start.Add(12 * time.Second) }}
+		p := &progress{display: &display{w: &w, terminal: terminal}, start: start, now: func() time.Time { return start.Add(12 * time.Second) }}
 		if p.say("it is done"); w.String() != want {
 			t.Errorf("got %q, want %q", w.String(), want)
 		}
@@ -53,10 +53,10 @@ func TestProgressIsShownInTime(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var w strings.Builder
-			p := &progress{w: &w, terminal: terminal, now: time.Now, start: time.Now(), quit: make(chan struct{}), done: make(chan struct{})}
-			go p.show()
+			d := &display{w: &w, terminal: terminal, line: func() string { return "so far" }, quit: make(chan struct{}), done: make(chan struct{})}
+			go d.run()
 			time.Sleep(20500 * time.Millisecond)
-			p.stop()
+			d.stop()
 			redraws, lines := strings.Count(w.String(), "\r\x1b[K"), strings.Count(w.String(), "\n")
 			if terminal && (redraws != 21 || lines != 0) { // the last one clears
 				t.Errorf("a terminal got %d redraws and %d lines in 20 s", redraws, lines)

@@ -88,14 +88,14 @@ func (o *options) collect(cmd *cobra.Command, args []string) error {
 	}
 	var latest atomic.Pointer[testnet.Progress]
 	latest.Store(&testnet.Progress{Nodes: len(nodes)})
-	stop := showLine(cmd.ErrOrStderr(), func() string {
+	shown := show(cmd.ErrOrStderr(), func() string {
 		p := latest.Load()
 		return fmt.Sprintf("%d of %d nodes have used their budgets, %d have neighbours, %.1f releases each", p.Done, p.Nodes, p.Linked, p.Releases)
 	})
 	r, err := testnet.Collect(cmd.Context(), testnet.Collection{Nodes: nodes, Seed: o.seed,
 		Progress: func(p testnet.Progress) { latest.Store(&p) },
-		Missed:   func(m testnet.MissedOne) { fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s: %s\n", m.Address, m.Why) }})
-	stop()
+		Missed:   func(m testnet.MissedOne) { shown.say(fmt.Sprintf("left out: %s: %s", m.Address, m.Why)) }})
+	shown.stop()
 	if err != nil {
 		return err
 	}
