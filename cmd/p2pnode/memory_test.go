@@ -3,18 +3,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -92,46 +88,6 @@ func underRace() bool {
 		}
 	}
 	return false
-}
-
-// numbersTask has ten columns of numbers and a target.
-func numbersTask() string {
-	var b strings.Builder
-	b.WriteString("name = \"rows\"\nlearner = \"personal\"\nloss = \"squared\"\nconstant = 0.5\nmu = 1.0\nlambda = 1.0\nclip = 1.0\n" +
-		"confidence_at = 100\nradius = 20.0\ncohort_size = 100000\n")
-	for i := range 10 {
-		fmt.Fprintf(&b, "\n[[features]]\nname = \"x%d\"\nkind = \"number\"\nmin = -1.0\nmax = 1.0\n", i)
-	}
-	b.WriteString("\n[target]\nname = \"y\"\nmin = -10.0\nmax = 10.0\n\n[graph]\nrule = \"random\"\ndegree = 10\n\n" +
-		"[local]\neta = 1.0\neta_constant = 0.1\nkappa = 1.0\n\n[release]\nepsilon = 1.0\ndelta = 1e-6\nreleases = 16\n" +
-		"max_epsilon = 10.0\nmax_delta = 1e-3\nmax_releases = 1000\nwake_seconds = 60.0\nmin_wake = 0.05\n")
-	return b.String()
-}
-
-// writeRows makes a file of so many rows for numbersTask.
-func writeRows(t *testing.T, path string, rows int) {
-	t.Helper()
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, out := rand.New(rand.NewPCG(1, 1)), bufio.NewWriter(file)
-	for i := range 10 {
-		fmt.Fprintf(out, "x%d,", i)
-	}
-	fmt.Fprintln(out, "y")
-	for range rows {
-		y := 0.5 * r.NormFloat64()
-		for i := range 10 {
-			x := 2*r.Float64() - 1
-			y += 0.1 * float64(i+1) * x
-			fmt.Fprintf(out, "%.5f,", x)
-		}
-		fmt.Fprintf(out, "%.4f\n", y)
-	}
-	if err := errors.Join(out.Flush(), file.Close()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // runWithin runs a command that must succeed and take no more memory than that.
