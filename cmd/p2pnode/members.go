@@ -133,11 +133,17 @@ func (l memberList) String() string {
 // moment writes a time for people.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// keeping is a list and the place where it is kept: a node or a file.
+// keeping is a list and the place where it is kept: a node, a relay or a file.
 type keeping struct {
-	node api.Membership // empty for a file
-	file string         // "": the node's
-	list *members.Signed
+	node  api.Membership // or relay; empty for a file
+	relay bool
+	file  string // "": the node's
+	list  *members.Signed
+}
+
+// edited says that the list has become another one.
+func (k keeping) edited(list *members.Signed) edited {
+	return edited{list.Network, list.Version, len(list.Members), k.file, k.node.Running, k.relay}
 }
 
 // openKeeping reads the list from the node, or from the file if one is named.
@@ -145,10 +151,11 @@ func openKeeping(cmd *cobra.Command, o *options, file string) (keeping, error) {
 	k := keeping{file: file}
 	var trusted []peer.ID
 	if file == "" {
-		m, err := askOwner(cmd, o, api.Owner.Members)
+		m, err := ownMembers(cmd, o, nil)
 		if err != nil {
 			return k, err
 		}
+		k.relay = datadir.HoldsRelay(o.dir)
 		if m.Damage != "" {
 			return k, fmt.Errorf("the list of this node is not used: %s; import a good one with p2pnode members import FILE, or wait until a bootstrap peer brings it", m.Damage)
 		}
@@ -190,10 +197,24 @@ func (k keeping) store(cmd *cobra.Command, o *options, next *members.Signed) err
 		return fmt.Errorf("the key belongs to %s, which is not an authority of %s; the members believe %s",
 			next.Authority, k.node.Network, strings.Join(k.node.Authorities, ", "))
 	}
-	_, err := askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
-		return struct{}{}, owner.ImportMembers(ctx, next.Text)
-	})
+	_, err := ownMembers(cmd, o, next.Text)
 	return err
+}
+
+// ownMembers returns the private network of the node, or of the relay, after it has given
+// it a newer list, unless list is nil.
+func ownMembers(cmd *cobra.Command, o *options, list []byte) (api.Membership, error) {
+	if datadir.HoldsRelay(o.dir) {
+		return datadir.RelayMembers(o.dir, list)
+	}
+	return askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (api.Membership, error) {
+		if list != nil {
+			if err := owner.ImportMembers(ctx, list); err != nil {
+				return api.Membership{}, err
+			}
+		}
+		return owner.Members(ctx)
+	})
 }
 
 func (k keeping) shown() memberList {

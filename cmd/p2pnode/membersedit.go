@@ -148,7 +148,7 @@ func (f *editFlags) edit(cmd *cobra.Command, o *options, change func(*members.Li
 	if err != nil {
 		return edited{}, err
 	}
-	return edited{signed.Network, signed.Version, len(signed.Members), f.file, k.node.Running}, k.store(cmd, o, signed)
+	return k.edited(signed), k.store(cmd, o, signed)
 }
 
 // edited says what the list is after a change.
@@ -158,6 +158,7 @@ type edited struct {
 	Members int    `json:"members"`
 	File    string `json:"list_file"` // "": the node's
 	Running bool   `json:"running"`   // so it spreads at once
+	Relay   bool   `json:"relay"`     // whose list it is; whether it runs is not known
 }
 
 // String implements [fmt.Stringer].
@@ -165,7 +166,9 @@ func (e edited) String() string {
 	then := "It spreads to the other members when this node's daemon runs."
 	switch {
 	case e.File != "":
-		then = fmt.Sprintf("Give it to one running member, and it spreads: p2pnode members import %s", e.File)
+		then = fmt.Sprintf("Give it to a running member that the others call, as their relay, and it spreads: p2pnode members import %s", e.File)
+	case e.Relay:
+		then = "A relay that runs takes it within a minute, and spreads it to the other members."
 	case e.Running:
 		then = "It spreads to the other members now."
 	}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"p2pnode/discovery/members"
-	"p2pnode/node/api"
 )
 
 func exportMembersCommand(o *options) *cobra.Command {
@@ -31,7 +29,8 @@ func exportMembersCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, edited{k.list.Network, k.list.Version, len(k.list.Members), args[0], k.node.Running}, func(e edited) string {
+			k.file = args[0]
+			return show(cmd, o, k.edited(k.list), func(e edited) string {
 				return fmt.Sprintf("Wrote version %d of the list of %s to %s.\n", e.Version, e.Network, e.File)
 			})
 		},
@@ -41,10 +40,12 @@ func exportMembersCommand(o *options) *cobra.Command {
 func importMembersCommand(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
-		Short: "Give the node a newer list; - reads standard input",
+		Short: "Give the node, or a relay, a newer list; - reads standard input",
 		Long: `Give the node a newer list. It must be signed by an authority of the network the
 node has joined, and not be older than the list it has. A running daemon uses it at
-once and spreads it.`,
+once and spreads it, but not to a member that refuses this node, because its own list
+does not name it. So give a list with new members to the relay that the others call
+first: it takes a list in the same way, with its own --dir; if it runs, within a minute.`,
 		Example: `  p2pnode members import garden.toml
   p2pnode members import --json - < garden.toml`,
 		Args: takes(1, 1),
@@ -53,17 +54,14 @@ once and spreads it.`,
 			if err != nil {
 				return err
 			}
-			_, err = askOwner(cmd, o, func(owner api.Owner, ctx context.Context) (struct{}, error) {
-				return struct{}{}, owner.ImportMembers(ctx, text)
-			})
-			if err != nil {
+			if _, err := ownMembers(cmd, o, text); err != nil {
 				return err
 			}
 			k, err := openKeeping(cmd, o, "")
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, edited{k.list.Network, k.list.Version, len(k.list.Members), "", k.node.Running}, edited.String)
+			return show(cmd, o, k.edited(k.list), edited.String)
 		},
 	}
 }

@@ -80,3 +80,28 @@ func TestPrivateRelay(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// The list of a relay is kept in its directory, which has no node.
+func TestMembersOfARelay(t *testing.T) {
+	t.Parallel()
+	home := shortTemp(t)
+	relay, key, list := filepath.Join(home, "relay"), filepath.Join(home, "garden.key"), filepath.Join(home, "garden.toml")
+	var identity newIdentity
+	cli(t, &identity, "identity", filepath.Join(relay, "relay.key"))
+	var network begun
+	cli(t, &network, "members", "init", "garden", "--key", key, "--list", list)
+	cli(t, nil, "members", "add", identity.Peer, "--key", key, "--list", list)
+	cli(t, nil, "members", "join", "garden", network.Authority, "--list", list, "--dir", relay)
+	cli(t, nil, "members", "add", network.Authority, "--name", "issuer", "--key", key, "--list", list)
+	var given edited
+	cli(t, &given, "members", "import", list, "--dir", relay)
+	if given.Version != 3 || given.Members != 2 || !given.Relay {
+		t.Errorf("%+v", given)
+	}
+	cli(t, &given, "members", "revoke", "issuer", "--key", key, "--dir", relay)
+	var kept memberList
+	cli(t, &kept, "members", "list", "--dir", relay)
+	if kept.Version != 4 || len(kept.Members) != 1 {
+		t.Errorf("%+v", kept)
+	}
+}

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -126,6 +127,22 @@ func (b *Book) take(list *Signed) (news bool, err error) {
 	default:
 	}
 	return true, nil
+}
+
+// reread takes in a newer list that somebody has put into the file: a relay has no
+// interface over which it could be given one. What is no newer list is left alone.
+func (b *Book) reread() {
+	text, err := os.ReadFile(b.config.File)
+	old := b.list.Load()
+	if err != nil || old != nil && bytes.Equal(text, old.Text) {
+		return
+	}
+	if list, err := b.parse(text); err == nil && list.newer(old) {
+		_, err = b.take(list)
+		if err != nil && !errors.Is(err, ErrOlder) {
+			b.log.Error("a newer membership list cannot be stored, and does not count", "error", err)
+		}
+	}
 }
 
 // tell logs a new list. Two lists of one version mean that one authority did not know the

@@ -116,3 +116,26 @@ func TestAListThatCannotBeStoredDoesNotCount(t *testing.T) {
 		t.Error("the new list counts")
 	}
 }
+
+// A newer list that was put into the file counts; an older one, or a damaged one, does not.
+func TestAListIsPutIntoTheFile(t *testing.T) {
+	authority, trusted := newKey(t)
+	_, id := keys(t, 2)
+	b := newBook(t, id[0], nil, trusted)
+	for _, step := range []struct {
+		text []byte
+		want uint64
+	}{
+		{sign(t, authority, 2, id...).Text, 2},
+		{sign(t, authority, 1, id...).Text, 2},
+		{[]byte("noise"), 2},
+		{sign(t, authority, 3, id...).Text, 3},
+	} {
+		if err := os.WriteFile(b.config.File, step.text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if b.reread(); version(b) != step.want {
+			t.Errorf("version %d, want %d", version(b), step.want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 
 const (
 	exchangeTimeout = time.Minute      // a list can be long and a link slow
-	lookEvery       = time.Minute      // whether somebody's membership has expired
+	lookEvery       = time.Minute      // whether somebody's membership has expired, or a list was put into the file
 	mendEvery       = 10 * time.Minute // until an exchange that was missed is repeated
 	maxAnswers      = 64               // exchanges that others have begun, at the same time
 	maxReceiving    = 4                // lists on their way in at the same time
@@ -82,6 +82,7 @@ func (b *Book) Run(ctx context.Context, h host.Host, changed func()) error {
 		case <-ctx.Done():
 			return nil
 		case <-look.C:
+			b.reread()
 		case <-mend.C:
 			if peers := h.Network().Peers(); len(peers) > 0 {
 				s.ask(peers[rand.IntN(len(peers))])

@@ -2,7 +2,9 @@ package datadir
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -41,6 +43,31 @@ func Join(ctx context.Context, dir, name string, authorities []string, list []by
 		return api.Membership{}, fmt.Errorf("node: write the private network: %w", err)
 	}
 	return Membership(self, book), replaceAll(dir, []dirFile{{PrivateFile, text}})
+}
+
+// RelayMembers returns the private network of a relay's directory, or [api.ErrNotJoined],
+// after it has put a newer list into the directory, unless list is nil. A relay that runs
+// finds it there within a minute.
+func RelayMembers(dir string, list []byte) (api.Membership, error) {
+	self, _, err := resident(dir)
+	if err != nil {
+		return api.Membership{}, err
+	}
+	j, err := readJoined(filepath.Join(dir, PrivateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return api.Membership{}, api.WrongRequest(api.ErrNotJoined)
+	}
+	if err != nil {
+		return api.Membership{}, err
+	}
+	book, err := j.open(dir, self, nil, slog.New(slog.DiscardHandler))
+	if err == nil && list != nil {
+		_, err = book.Offer(list)
+	}
+	if err != nil {
+		return api.Membership{}, err
+	}
+	return Membership(self, book), nil
 }
 
 // answers reports whether a daemon listens at the socket of a directory.
