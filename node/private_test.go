@@ -379,3 +379,51 @@ func TestPrivateNetworkRefuses(t *testing.T) {
 func networkKeyText(digits string) string {
 	return "/key/swarm/psk/1.0.0/\n/base16/\n" + strings.Repeat(digits, 32) + "\n"
 }
+
+// A copy of a node of a private network is restored only beside what kept strangers away;
+// a node that starts without it says so once.
+func TestRestoreKeepsTheNetworkPrivate(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 10), nil)
+	g := newGarden(t)
+	g.issue(n.self)
+	n = g.join(n)
+	require.NoError(t, n.Close())
+	if _, err := datadir.CreateNetworkKey(n.dir); err != nil {
+		t.Fatal(err)
+	}
+	n = openNode(t, n.dir)
+	copied := backup(t, n)
+	require.NoError(t, n.Close())
+
+	away := t.TempDir()
+	files := []string{"private.toml", "members.toml", "swarm.key"}
+	move := func(from, to string, names ...string) {
+		t.Helper()
+		for _, f := range names {
+			require.NoError(t, os.Rename(filepath.Join(from, f), filepath.Join(to, f)))
+		}
+	}
+	refused := func(words string) {
+		t.Helper()
+		if _, err := datadir.Restore(n.dir, copied, nil); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %q", err, words)
+		}
+	}
+	move(n.dir, away, files...)
+	refused("put the node's private.toml and members.toml and swarm.key there first")
+	move(away, n.dir, files[:2]...)
+	refused("put the node's swarm.key there first")
+	move(away, n.dir, files[2])
+	if _, err := datadir.Restore(n.dir, copied, nil); err != nil {
+		t.Fatal(err)
+	}
+	move(n.dir, away, files...)
+	for _, want := range []string{"the private network garden and the network key", ""} {
+		n = openNode(t, n.dir)
+		if !strings.Contains(n.opened, want) || want == "" && n.opened != "" {
+			t.Errorf("it has left %q, want %q", n.opened, want)
+		}
+		start(t, n)()
+		require.NoError(t, n.Close())
+	}
+}

@@ -50,6 +50,12 @@ func (n *Node) Run(ctx context.Context) error {
 	if !n.files.Config.Protected() {
 		n.log.Warn("models are sent WITHOUT any privacy guarantee: the key \"unprotected\" of " + datadir.ConfigFile + " says so")
 	}
+	if n.opened != "" { // the log has said so
+		if err := datadir.ForgetPrivate(n.store); err != nil {
+			return err
+		}
+		n.opened = ""
+	}
 	if behind := behindFiles(n.dir, time.Now()); behind > 0 { // before anything is written
 		n.diary.Tell(api.Event{Kind: api.EventWarning, Text: clockProblem(behind.Seconds())})
 	}

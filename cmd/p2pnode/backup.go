@@ -22,8 +22,8 @@ It may run beside the daemon; the copy is consistent.
 The copy holds your RECORDS, readable for anybody who gets it, the ledger of
 what was paid, the models and the neighbours. It does not hold the identity
 (identity.key), config.toml and task.toml, nor the files of a private network
-(swarm.key, private.toml, members.toml), nor catalogue.csv: keep copies of those
-too. Results of private sums (directory "sums") are public, and fetched again.
+(swarm.key, private.toml, members.toml), nor catalogue.csv, nor tokens.json, who
+may ask over a network: keep copies of those too. Results of private sums (directory "sums") are public, and fetched again.
 What a member of a committee keeps in "committee" is in no copy, and must be in
 none: a member without it is silent for a sum, one that is put back could open it
 twice.
@@ -68,7 +68,8 @@ type copied struct {
 func (c copied) String() string {
 	return fmt.Sprintf("Copied the database to %s. It holds your RECORDS in clear: keep it private.\n", c.File) +
 		"Keep identity.key, config.toml and task.toml too; they are not in it, nor are\n" +
-		"the files of a private network: swarm.key, private.toml and members.toml.\n"
+		"catalogue.csv, tokens.json (who may ask over a network), and the files of a\n" +
+		"private network: swarm.key, private.toml and members.toml.\n"
 }
 
 // writeOut writes a new file that only its owner can read, or to stdout if it has no name.

@@ -46,7 +46,8 @@ func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir,
 // one. If from is empty, it accepts the database that is there. Every record in the
 // database is retired: it is unknown what was released after the copy was made, so the
 // records' budget counts as spent. The records still serve the personal model, and new
-// records begin a new cohort. The copy must be of this node and its task.
+// records begin a new cohort. The copy must be of this node and its task. If the node was in
+// a private network, what kept strangers away must be in the directory.
 //
 // confirm, unless nil, is called before anything changes, with the number of records that
 // would be retired. If it returns an error, the restore ends and returns that error
@@ -54,7 +55,8 @@ func Kept(dir string) ([]string, error) { return storage.Kept(filepath.Join(dir,
 func Restore(dir, from string, confirm func(records int) error) (kept string, err error) {
 	files, err := Read(dir)
 	if _, noKey := os.Stat(filepath.Join(dir, KeyFile)); err != nil && from != "" && errors.Is(noKey, fs.ErrNotExist) {
-		return "", fmt.Errorf("node: %s holds no node, and a copy has the database alone: put %s, %s and %s of its node there first", dir, KeyFile, ConfigFile, TaskFile)
+		return "", fmt.Errorf("node: %s holds no node, and a copy has the database alone: put %s, %s and %s of its node there first, and what else its directory had: %s, %s, %s, %s and %s",
+			dir, KeyFile, ConfigFile, TaskFile, PrivateFile, membersFile, networkKeyFile, CatalogueFile, TokensFile)
 	}
 	if err != nil {
 		return "", err
@@ -76,6 +78,9 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	var refusal error
 	accept := func(copied *storage.Store) (privacy.Policy, error) {
 		if err := belongs(copied, from, files); err != nil {
+			return privacy.Policy{}, err
+		}
+		if err := refuseOpen(copied, dir); err != nil {
 			return privacy.Policy{}, err
 		}
 		before, err := keptPolicy(copied)

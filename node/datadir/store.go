@@ -30,6 +30,7 @@ type Store struct {
 	*storage.Store
 	Ledger *storage.Ledger
 	Policy privacy.Policy // of the ledger's releases
+	Left   string         // what kept strangers away and does no more, in words; see [ForgetPrivate]
 }
 
 // OpenStore opens the database of a directory whose files were read. It checks that the
@@ -47,6 +48,9 @@ func OpenStore(dir string, files *Files) (*Store, error) {
 	s := &Store{Store: opened}
 	if err = s.claim(dir, *files); err == nil {
 		err = s.openLedger(dir, files)
+	}
+	if err == nil { // a database that is refused keeps what it remembers
+		s.Left, err = s.notePrivate(dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
