@@ -203,8 +203,8 @@ func (f *fetch) refuse(p peer.ID) {
 // more takes what one peer has of the rest; nil when nothing is missing.
 func (f *fetch) more(ctx context.Context, p peer.ID) error {
 	g := f.gossip
-	if g.offenders.Contains(p) {
-		return errors.New("the peer is refused for its bad messages")
+	if err := g.refusal(p); err != nil {
+		return err
 	}
 	s, size, err := askBlob(ctx, g.host, p, g.config.Network, f.name, uint64(len(f.data)))
 	if err != nil {

@@ -1,6 +1,8 @@
 package gossip
 
 import (
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -38,8 +40,14 @@ func TestRevokedPeersAreNotHeard(t *testing.T) {
 	if _, err := friend.Ask(t.Context(), victim.id(), EdgeRequest{Kind: EdgeAsk}); err == nil {
 		t.Error("a revoked peer is answered")
 	}
-	if _, err := victim.Ask(t.Context(), friend.id(), EdgeRequest{Kind: EdgeAsk}); err == nil {
-		t.Error("a revoked peer is asked")
+	if _, err := victim.Ask(t.Context(), friend.id(), EdgeRequest{Kind: EdgeAsk}); !errors.Is(err, errStranger) {
+		t.Errorf("a revoked peer is asked: %v", err)
+	}
+	_, err := victim.Call(t.Context(), friend.id(), []byte("call"))
+	for what, err := range map[string]error{"call": err, "blob": (&fetch{gossip: victim.Gossip}).more(t.Context(), friend.id())} {
+		if err == nil || strings.Contains(err.Error(), "bad messages") || !strings.Contains(err.Error(), "not a member") {
+			t.Errorf("%s: %v; want that the peer is not a member", what, err)
+		}
 	}
 	if s := victim.Stats(); s.Delivered != before.Delivered || s.Rejected != before.Rejected {
 		t.Errorf("the counts are %+v, were %+v", s, before)

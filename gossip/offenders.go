@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"errors"
 	"net/netip"
 	"sync"
 	"time"
@@ -103,6 +104,25 @@ func (o *offenders) Add(p peer.ID) bool {
 
 // Refuses reports whether a peer is refused for what it did.
 func (g *Gossip) Refuses(p peer.ID) bool { return g.offenders.struck(p) }
+
+// The reasons why a peer is asked nothing.
+var (
+	errStranger = errors.New("the peer is not a member of the private network, by the list of members that this node has; the list may still be on its way")
+	errOffender = errors.New("the peer is refused for its bad messages")
+)
+
+// refusal says why a peer is refused; nil if it is not.
+func (g *Gossip) refusal(p peer.ID) error {
+	switch {
+	case g.evidence.has(p):
+		return errConvicted
+	case g.config.Member != nil && !g.config.Member(p):
+		return errStranger
+	case g.offenders.struck(p):
+		return errOffender
+	}
+	return nil
+}
 
 // AddressOf returns the address from which a peer is connected; not valid without a
 // connection.

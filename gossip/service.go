@@ -106,10 +106,10 @@ func (g *Gossip) Call(ctx context.Context, p peer.ID, call []byte) ([]byte, erro
 }
 
 func (g *Gossip) call(ctx context.Context, p peer.ID, call []byte) ([]byte, error) {
-	switch {
-	case g.offenders.Contains(p):
-		return nil, errors.New("the peer is refused for its bad messages")
-	case len(call) > MaxCall:
+	if err := g.refusal(p); err != nil {
+		return nil, err
+	}
+	if len(call) > MaxCall {
 		return nil, fmt.Errorf("a call has %d bytes, at most %d are sent", len(call), MaxCall)
 	}
 	ctx, cancel := context.WithTimeout(ctx, edgeTimeout)

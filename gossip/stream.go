@@ -24,11 +24,8 @@ func edgeProtocol(netName string) protocol.ID {
 // the peer if the host knows its addresses. If the peer's witness is forged, Ask
 // fails and counts a bad message against the peer.
 func (g *Gossip) Ask(ctx context.Context, p peer.ID, r EdgeRequest) (EdgeReply, error) {
-	if g.evidence.has(p) {
-		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, errConvicted)
-	}
-	if g.offenders.Contains(p) {
-		return EdgeReply{}, fmt.Errorf("gossip: ask %s: the peer is refused for its bad messages", p)
+	if err := g.refusal(p); err != nil {
+		return EdgeReply{}, fmt.Errorf("gossip: ask %s: %w", p, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, edgeTimeout)
 	defer cancel()
