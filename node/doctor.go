@@ -19,9 +19,11 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"p2pnode/discovery"
+	"p2pnode/discovery/members"
 	"p2pnode/discovery/reach"
 	"p2pnode/gossip"
 	"p2pnode/internal/durable"
@@ -105,7 +107,7 @@ func (n *Node) checkCommittee(ctx context.Context, s *session) []api.MemberCheck
 				s.discovery.Find(ctx, m)
 				err = s.connects(ctx, peer.AddrInfo{ID: m})
 			}
-			if err == nil {
+			if err = n.hears(ctx, s, m, err); err == nil {
 				err = s.strange(ctx, m, n)
 			}
 			if out[i].Reached = err == nil; err != nil {
@@ -162,7 +164,8 @@ func missingProblems(d *api.Diagnosis, sums *api.Sums) (problems []string) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
 		ask := ": ask its owner to run it"
-		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) { // it may run, and what to do is said
+		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) ||
+			reason == errTurnedAway.Error() || reason == errUnlisted.Error() { // it may run, and what to do is said
 			ask = ""
 		}
 		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s", strings.Join(why[reason], ", "), reason, ask))
@@ -252,10 +255,48 @@ func ofAnotherTask(d *api.Diagnosis) (peers []string) {
 
 // serves reports whether the node can start from a peer.
 func (s *session) serves(ctx context.Context, p peer.AddrInfo, n *Node) error {
-	if err := s.connects(ctx, p); err != nil {
+	if err := n.hears(ctx, s, p.ID, s.connects(ctx, p)); err != nil {
 		return err
 	}
 	return s.strange(ctx, p.ID, n)
+}
+
+// The reasons why a list of members keeps a peer and this node apart.
+var (
+	errTurnedAway = errors.New("it refuses this node, which is not on its list of members")
+	errUnlisted   = errors.New("it is not on the list of members that this node has")
+)
+
+// hears returns the error of a connection to a peer of a private network, in the words of
+// the lists of members where these are why. A connection that is made can still be refused,
+// so the peer is asked for a sign of life.
+func (n *Node) hears(ctx context.Context, s *session, id peer.ID, err error) error {
+	if n.private.Book == nil {
+		return err
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(network.WithAllowLimitedConn(network.WithNoDial(ctx, "doctor"), "doctor"), introduction)
+		defer cancel()
+		pong, came := <-ping.Ping(ctx, s.host, id)
+		if err = pong.Error; !came {
+			err = ctx.Err()
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case n.refusedBy(id):
+		return errTurnedAway
+	case !n.private.Member(id):
+		return errUnlisted
+	}
+	return err
+}
+
+// refusedBy reports whether a peer has refused this node in the last hour, and has not let
+// it in since.
+func (n *Node) refusedBy(id peer.ID) bool {
+	return slices.ContainsFunc(n.private.Book.RefusedBy(), func(r members.Refusal) bool { return r.Peer == id })
 }
 
 // connects reports whether the node is connected to a peer or can connect now.

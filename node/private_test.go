@@ -156,6 +156,16 @@ func TestRevocationWhileConnected(t *testing.T) {
 		p := status(t, nodes[3]).Private
 		return p.Version == 1 && len(p.RefusedBy) > 0
 	})
+	require.Eventually(t, "the doctor says that the bootstrap peer refuses it", func() bool {
+		d, err := nodes[3].Doctor(t.Context())
+		if err != nil || len(d.Bootstrap) != 1 {
+			t.Fatalf("%+v, %v", d.Bootstrap, err)
+		}
+		return !d.Bootstrap[0].Reached && d.Bootstrap[0].Why == errTurnedAway.Error()
+	})
+	if d, err := nodes[1].Doctor(t.Context()); err != nil || !d.Bootstrap[0].Reached {
+		t.Errorf("a member reaches %+v, %v", d.Bootstrap, err)
+	}
 	if p := status(t, nodes[0]).Private; p.Version != 2 || p.Members != 3 || !p.Listed {
 		t.Errorf("%+v", p)
 	}
