@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -54,12 +55,18 @@ first: it takes a list in the same way, with its own --dir; if it runs, within a
 			if err != nil {
 				return err
 			}
+			had, _ := openKeeping(cmd, o, "") // none is no error
 			if _, err := ownMembers(cmd, o, text); err != nil {
 				return err
 			}
 			k, err := openKeeping(cmd, o, "")
 			if err != nil {
 				return err
+			}
+			if had.list != nil && had.list.Version == k.list.Version && !bytes.Equal(had.list.Text, k.list.Text) {
+				fork := members.Fork{Kept: k.list, Ignored: had.list}
+				fmt.Fprintf(cmd.ErrOrStderr(), "p2pnode: two different lists have version %d, and the one that this node had is ignored everywhere now%s; make its changes again\n",
+					k.list.Version, printable(fork.Lost()))
 			}
 			return show(cmd, o, k.edited(k.list), edited.String)
 		},

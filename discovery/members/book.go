@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,46 @@ type Config struct {
 
 // ErrOlder: the list offered is older than the one that is there.
 var ErrOlder = errors.New("members: the list is older than the one this node has")
+
+// Fork says that there are two different lists of one version, because a change was made to
+// a copy that was not the newest one. As an error it means that the one that was offered is
+// ignored; it is an [ErrOlder], too.
+type Fork struct{ Kept, Ignored *Signed }
+
+// Error implements [error].
+func (f *Fork) Error() string {
+	text := fmt.Sprintf("members: two different lists have version %d, because one was made from a copy that was not the newest. This one, signed by %s, is ignored everywhere, and that of this node, signed by %s, counts",
+		f.Kept.Version, f.Ignored.Authority, f.Kept.Authority)
+	return text + f.Lost() + "; make the change again on the list that counts: p2pnode members export NEW, change that one with --list NEW, which makes it a newer version, and import it"
+}
+
+// Lost names the members that only one of the two lists has.
+func (f *Fork) Lost() (text string) {
+	for _, side := range []struct {
+		has, lacks *Signed
+		what       string
+	}{{f.Ignored, f.Kept, "only the ignored list has "}, {f.Kept, f.Ignored, "only the one that counts has "}} {
+		var names []string
+		for _, m := range side.has.Members {
+			if _, both := side.lacks.Member(m.Peer); !both {
+				names = append(names, strings.TrimSpace(m.Name+" "+m.Peer.String()))
+			}
+		}
+		if more := len(names) - mostNamed; more > 0 {
+			names = append(names[:mostNamed], fmt.Sprintf("%d more", more))
+		}
+		if len(names) > 0 {
+			text += "; " + side.what + strings.Join(names, ", ")
+		}
+	}
+	return text
+}
+
+// mostNamed is how many members an error names.
+const mostNamed = 5
+
+// Is makes a fork an [ErrOlder].
+func (f *Fork) Is(target error) bool { return target == ErrOlder }
 
 // Book holds the newest list of one network. It implements
 // [github.com/libp2p/go-libp2p/core/connmgr.ConnectionGater]. Its methods are safe
@@ -114,6 +155,8 @@ func (b *Book) take(list *Signed) (news bool, err error) {
 	switch {
 	case old != nil && old.digest == list.digest:
 		return false, nil
+	case old != nil && old.Version == list.Version && !list.newer(old):
+		return false, &Fork{Kept: old, Ignored: list}
 	case !list.newer(old):
 		return false, fmt.Errorf("%w: version %d by %s, and here is version %d by %s", ErrOlder, list.Version, list.Authority, old.Version, old.Authority)
 	}

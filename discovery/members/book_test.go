@@ -139,3 +139,38 @@ func TestAListIsPutIntoTheFile(t *testing.T) {
 		}
 	}
 }
+
+// Two lists of one version are not told as an older one: who changed which members is.
+func TestAForkIsTold(t *testing.T) {
+	authority, trusted := newKey(t)
+	_, id := keys(t, 3)
+	kept, ignored := sign(t, authority, 9, id[:2]...), sign(t, authority, 9, id[0], id[2])
+	if ignored.newer(kept) {
+		kept, ignored = ignored, kept
+	}
+	b := newBook(t, id[0], nil, trusted)
+	offer(t, kept, b)
+	_, err := b.Offer(ignored.Text)
+	fork, ok := errors.AsType[*Fork](err)
+	if !ok || !errors.Is(err, ErrOlder) || fork.Kept != b.List() {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{
+		"two different lists have version 9", "only the ignored list has node 1 " + ignored.unshared(kept),
+		"only the one that counts has node 1 " + kept.unshared(ignored), "make the change again",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// unshared is the member that only s has.
+func (s *Signed) unshared(other *Signed) string {
+	for _, m := range s.Members {
+		if _, both := other.Member(m.Peer); !both {
+			return m.Peer.String()
+		}
+	}
+	return ""
+}
