@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"p2pnode/discovery/members"
 	"p2pnode/node"
 	"p2pnode/node/api"
+	"p2pnode/node/datadir"
 )
 
 func evidenceCommand(o *options) *cobra.Command {
@@ -117,6 +119,23 @@ func convicted(l *members.List, list []api.Evidence) (out []api.Evidence, err er
 type revoked struct {
 	edited
 	Evidence []api.Evidence `json:"evidence,omitempty"`
+	// Committee lists those of them that are in the committee of the directory's task.
+	Committee []string `json:"committee,omitempty"`
+}
+
+// inCommittee returns which of the members are in the committee of a directory's task, if
+// it has one.
+func inCommittee(dir string, gone []members.Member) (in []string) {
+	t, err := datadir.ReadTask(dir)
+	if err != nil {
+		return nil // nothing is known about a task
+	}
+	for _, m := range gone {
+		if slices.Contains(t.Sums.Committee, m.Peer.String()) {
+			in = append(in, m.Peer.String())
+		}
+	}
+	return in
 }
 
 // String implements [fmt.Stringer].
@@ -124,6 +143,10 @@ func (r revoked) String() string {
 	var out strings.Builder
 	for _, e := range r.Evidence {
 		fmt.Fprintf(&out, "%s signed two different models for round %d of the network %s.\n", e.Author, e.Round, e.Network)
+	}
+	for _, id := range r.Committee {
+		out.WriteString(paragraph("", id+" is in the committee of the task, and stays in it: no private sum opens without it. "+
+			"Write a new task with another committee, or let it in again."))
 	}
 	return out.String() + r.edited.String()
 }

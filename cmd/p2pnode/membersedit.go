@@ -103,11 +103,18 @@ func (b begun) String() string {
 		b.Network, b.Authority, b.Key, at)
 }
 
-// put adds a peer to a list now.
+// put adds a peer to a list now. The name is for one member only: others are revoked by it.
 func put(l *members.List, id, name string, expires time.Time) error {
 	p, err := peer.Decode(id)
 	if err != nil {
 		return fmt.Errorf("%q is not a peer ID; p2pnode status prints the ID of a node", id)
+	}
+	old, err := l.Find(id)
+	renamed := err != nil || old.Name != name
+	for _, m := range l.Members {
+		if renamed && m.Name == name && name != "" && m.Peer != p {
+			return fmt.Errorf("%s is called %q on the list already; give %s another name, or revoke that one first", m.Peer, name, p)
+		}
 	}
 	return l.Put(members.Member{Peer: p, Name: name, Added: time.Now(), Expires: expires})
 }
@@ -263,6 +270,7 @@ directory run. Nobody else can make such a proof, so you need not trust who sent
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var shown []api.Evidence
+			var gone []members.Member
 			var err error
 			if evidence != "" {
 				if shown, err = readEvidence(cmd, evidence); err != nil {
@@ -284,13 +292,14 @@ directory run. Nobody else can make such a proof, so you need not trust who sent
 						return err
 					}
 					l.Remove(m.Peer)
+					gone = append(gone, m)
 				}
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			return show(cmd, o, revoked{done, shown}, revoked.String)
+			return show(cmd, o, revoked{done, shown, inCommittee(o.dir, gone)}, revoked.String)
 		},
 	}
 	f.register(c)
