@@ -89,16 +89,15 @@ func (t *table) look(ctx context.Context, lean func(needed bool)) {
 	p := pace{first: firstPause, longest: longestPause, grow: 1.5}
 	for ctx.Err() == nil {
 		changed := t.config.Interfaces.Changed()
-		known := t.dht.RoutingTable().Size()
+		known, here := t.dht.RoutingTable().Size(), t.addrs()
 		// A server may be the only one and knows who announced itself to it.
 		if known > 0 || !t.config.Client {
-			now := t.addrs()
 			if (time.Since(announced) > readvertise || !t.at(named)) && t.announce(ctx) {
-				announced, named = time.Now(), now
+				announced, named = time.Now(), here
 			}
 			t.find(ctx)
 		}
-		enough, here := t.config.Enough(), t.addrs()
+		enough := t.config.Enough()
 		lean(!enough || known == 0)
 		p.rest(ctx, enough, changed, func() bool {
 			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0 || !t.at(here)
