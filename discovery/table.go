@@ -84,24 +84,36 @@ func (t *table) close() error { return t.dht.Close() }
 // look announces this node and looks for others until ctx ends. After each look it
 // tells lean whether peers to start from are needed.
 func (t *table) look(ctx context.Context, lean func(needed bool)) {
-	var announced time.Time
+	var announced, tried time.Time
 	var named []multiaddr.Multiaddr // the addresses in that announcement
+	var gap time.Duration           // between two that new addresses make necessary; doubles, as some come and go
+	moved := func() bool { return !announced.IsZero() && !t.at(named) && time.Since(tried) >= gap }
 	p := pace{first: firstPause, longest: longestPause, grow: 1.5}
 	for ctx.Err() == nil {
 		changed := t.config.Interfaces.Changed()
 		known, here := t.dht.RoutingTable().Size(), t.addrs()
 		// A server may be the only one and knows who announced itself to it.
 		if known > 0 || !t.config.Client {
-			if (time.Since(announced) > readvertise || !t.at(named)) && t.announce(ctx) {
-				announced, named = time.Now(), here
+			early := moved()
+			if early || time.Since(announced) > readvertise {
+				if gap = min(max(lookEvery, 2*gap), readvertise); !early {
+					gap = 0
+				}
+				tried = time.Now()
+				if t.announce(ctx) {
+					announced, named = time.Now(), here
+				}
 			}
 			t.find(ctx)
 		}
 		enough := t.config.Enough()
 		lean(!enough || known == 0)
 		p.rest(ctx, enough, changed, func() bool {
-			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0 || !t.at(here)
+			return enough && !t.config.Enough() || known == 0 && t.dht.RoutingTable().Size() > 0 || moved()
 		})
+		if isClosed(changed) { // the machine may have slept, and the announcement be forgotten
+			announced = time.Time{}
+		}
 	}
 }
 

@@ -106,4 +106,14 @@ func TestALaterAddressIsAnnounced(t *testing.T) {
 	require.Eventually(t, "the node announces itself", announced(h.Addrs()...))
 	has.Store(true)
 	require.Eventually(t, "the node announces its new address", announced(later))
+
+	// The others may have forgotten it while the machine slept.
+	until := func() time.Time {
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		return store.known[h.ID()].until
+	}
+	before := until()
+	c.Interfaces.announceChange()
+	require.Eventually(t, "the node announces itself after the machine has woken", func() bool { return until().After(before) })
 }

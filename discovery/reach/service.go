@@ -81,7 +81,7 @@ type Service struct {
 // ServiceStats counts what a relay does.
 type ServiceStats struct {
 	Places   int   `json:"places"`    // nodes that can be called through it
-	Circuits int   `json:"circuits"`  // relayed connections open now
+	Circuits int   `json:"circuits"`  // relayed connections that are open or being made
 	Bytes    int64 `json:"bytes"`     // relayed since the start
 	OverUsed int   `json:"over_used"` // peers that have used up their quota for this hour
 }

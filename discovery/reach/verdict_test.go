@@ -97,7 +97,9 @@ func TestClockBehind(t *testing.T) {
 // What a peer signs says how far its clock is ahead.
 func TestClockOfAPeer(t *testing.T) {
 	a, r := newHost(t, false)
+	r.mu.Lock()
 	r.host = a
+	r.mu.Unlock()
 	b, _ := newHost(t, false)
 	completed, err := a.EventBus().Subscribe(new(event.EvtPeerIdentificationCompleted))
 	if err != nil {
