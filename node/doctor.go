@@ -261,10 +261,11 @@ func (s *session) serves(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	return s.strange(ctx, p.ID, n)
 }
 
-// The reasons why a list of members keeps a peer and this node apart.
+// The reasons why a peer of a network with a list of members is not reached.
 var (
 	errTurnedAway = errors.New("it refuses this node, which is not on its list of members")
 	errUnlisted   = errors.New("it is not on the list of members that this node has")
+	errMute       = errors.New("it is connected, and does not answer")
 )
 
 // hears returns the error of a connection to a peer of a private network, in the words of
@@ -274,7 +275,8 @@ func (n *Node) hears(ctx context.Context, s *session, id peer.ID, err error) err
 	if n.private.Book == nil {
 		return err
 	}
-	if err == nil {
+	mute := err == nil
+	if mute {
 		ctx, cancel := context.WithTimeout(network.WithAllowLimitedConn(network.WithNoDial(ctx, "doctor"), "doctor"), introduction)
 		defer cancel()
 		pong, came := <-ping.Ping(ctx, s.host, id)
@@ -289,6 +291,8 @@ func (n *Node) hears(ctx context.Context, s *session, id peer.ID, err error) err
 		return errTurnedAway
 	case !n.private.Member(id):
 		return errUnlisted
+	case mute:
+		return errMute
 	}
 	return err
 }

@@ -145,6 +145,7 @@ func (b *Book) Offer(text []byte) (news bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	b.reread() // one that is newer still stays
 	return b.take(list)
 }
 
@@ -173,19 +174,33 @@ func (b *Book) take(list *Signed) (news bool, err error) {
 }
 
 // reread takes in a newer list that somebody has put into the file: a relay has no
-// interface over which it could be given one. What is no newer list is left alone.
+// interface over which it could be given one. An older list there is replaced, and what is no list
+// is left alone.
 func (b *Book) reread() {
 	text, err := os.ReadFile(b.config.File)
 	old := b.list.Load()
 	if err != nil || old != nil && bytes.Equal(text, old.Text) {
 		return
 	}
-	if list, err := b.parse(text); err == nil && list.newer(old) {
+	list, err := b.parse(text)
+	switch {
+	case err != nil:
+		return
+	case list.newer(old):
 		_, err = b.take(list)
-		if err != nil && !errors.Is(err, ErrOlder) {
-			b.log.Error("a newer membership list cannot be stored, and does not count", "error", err)
-		}
+	case old.newer(list): // it was put there by somebody who did not know of the newer one
+		err = b.keep()
 	}
+	if err != nil && !errors.Is(err, ErrOlder) {
+		b.log.Error("the newest membership list cannot be stored", "error", err)
+	}
+}
+
+// keep stores the list that counts.
+func (b *Book) keep() error {
+	b.storing.Lock()
+	defer b.storing.Unlock()
+	return b.list.Load().Save(b.config.File)
 }
 
 // tell logs a new list. Two lists of one version mean that one authority did not know the

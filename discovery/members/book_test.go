@@ -129,7 +129,7 @@ func TestAListIsPutIntoTheFile(t *testing.T) {
 		{sign(t, authority, 2, id...).Text, 2},
 		{sign(t, authority, 1, id...).Text, 2},
 		{[]byte("noise"), 2},
-		{sign(t, authority, 3, id...).Text, 3},
+		{sign(t, authority, 4, id...).Text, 4},
 	} {
 		if err := os.WriteFile(b.config.File, step.text, 0o600); err != nil {
 			t.Fatal(err)
@@ -137,6 +137,16 @@ func TestAListIsPutIntoTheFile(t *testing.T) {
 		if b.reread(); version(b) != step.want {
 			t.Errorf("version %d, want %d", version(b), step.want)
 		}
+		text, err := os.ReadFile(b.config.File)
+		if list := b.List(); err != nil || !bytes.Equal(text, list.Text) && string(step.text) != "noise" {
+			t.Errorf("version %d counts, and is not in the file, %v", list.Version, err)
+		}
+	}
+	if err := os.WriteFile(b.config.File, sign(t, authority, 6, id...).Text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Offer(sign(t, authority, 5, id...).Text); !errors.Is(err, ErrOlder) || version(b) != 6 {
+		t.Errorf("one that is older than that in the file: version %d, %v", version(b), err)
 	}
 }
 
