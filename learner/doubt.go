@@ -107,8 +107,8 @@ func (d *doubter) size() {
 // ask only every 15 s, and a restart takes as long.
 const shortest = 60
 
-// few is the number of nodes below which a sum may easily have next to nobody in it, and long
-// the time in seconds in which a device that is there at all comes.
+// few is the number of nodes below which a sum may easily have next to nobody in it; of two it
+// has all there can be. long is the time in seconds in which a device that is there at all comes.
 const (
 	few  = 20
 	long = 7 * 24 * 3600
@@ -122,9 +122,9 @@ func (d *doubter) sums() {
 	d.doubt(!d.Silent() || s.Share() > 1-1e-9, "sums.recipes", "take %.3g of each record's budget, and with learner \"sums\" nothing uses the rest. Leave the shares out, or let them add up to 1", s.Share())
 	most := (len(s.Committee) - 1) / 3
 	d.doubt(s.Colluding >= most, "sums.colluding", "is %d, and a committee of %d allows %d: you are protected against fewer members than you could be", s.Colluding, len(s.Committee), most)
-	d.doubt(s.CloseSeconds >= shortest, "sums.close_seconds", "is %v: a device that is away for so long is in no sum, and neither is one that hears of it late. Less than a minute suits a test on one machine; write a day, 86400.0, or a week", s.CloseSeconds)
-	d.doubt(e.Nodes == 0 || e.Nodes >= few || s.CloseSeconds < shortest || s.CloseSeconds >= long || !d.drowns(2), "sums.close_seconds",
-		"is %v: of %d nodes two may be all that come in that time, and pay the whole budget of their records for a sum that is mostly noise. No key says how many must come, so give them time: %.1f is a week",
+	d.doubt(s.CloseSeconds >= shortest, "sums.close_seconds", "is %v: a device that is away for so long is in no sum, and neither is one that hears of it late. Less than a minute suits a test on one machine; write a day, 86400.0, or for few devices a week, 604800.0", s.CloseSeconds)
+	d.doubt(e.Nodes <= 2 || e.Nodes >= few || s.CloseSeconds < shortest || s.CloseSeconds >= long || !d.drowns(2), "sums.close_seconds",
+		"is %v: of %d nodes two may be all that come in that time, and pay for a sum that is mostly noise. No key says how many must come, so give them time: %.1f is a week",
 		s.CloseSeconds, e.Nodes, float64(long))
 	d.doubt(e.Nodes <= s.Contributors, "sums.contributors", "is %d: of the %d nodes that are expected the others are left out", s.Contributors, e.Nodes)
 	d.doubt(e.Records <= float64(s.Records), "sums.records", "is %d: of the %v records of a node the others wait for later epochs", s.Records, e.Records)

@@ -258,7 +258,11 @@ func (u *filler) sums() {
 	fill(u, "sums.contributors", &s.Contributors, min(mostContributors, max(10_000, 2*u.expected.Nodes)))
 	fill(u, "sums.records", &s.Records, min(maxSumRecords, max(1000, int(min(2*u.expected.Records, maxSumRecords)))))
 	fill(u, "sums.epochs", &s.Epochs, 365)
-	fill(u, "sums.close_seconds", &s.CloseSeconds, 86_400)
+	closes := 86_400.
+	if n := u.expected.Nodes; 2 < n && n < few {
+		closes = long
+	}
+	fill(u, "sums.close_seconds", &s.CloseSeconds, closes)
 }
 
 // usualRecipe chooses what is summed up: votes if the records are about something with
