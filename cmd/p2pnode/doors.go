@@ -37,12 +37,12 @@ func (f *accessFlags) register(c *cobra.Command) {
 }
 
 // settings are the flags that were given. One that is given empty, or as false, takes back
-// what the configuration says.
+// what the configuration says; without an address there is nothing to be public.
 func (f *accessFlags) settings(given func(flag string) bool) (list []datadir.Setting) {
 	if given("api") {
 		list = append(list, datadir.Setting{Key: "api_listen", Value: f.listen, From: "--api"})
 	}
-	if given("api-public") {
+	if given("api-public") || given("api") && f.listen == "" {
 		list = append(list, datadir.Setting{Key: "api_public", Value: strconv.FormatBool(f.public), From: "--api-public"})
 	}
 	return list

@@ -40,6 +40,7 @@ func TestAccessFlags(t *testing.T) {
 	}{
 		{"", "0.0.0.0:8467", true},
 		{"--api 127.0.0.1:1 --api-public=false", "127.0.0.1:1", false},
+		{"--api=", "", false},
 		{"--api= --api-public=false", "", false},
 	} {
 		var f accessFlags
