@@ -130,7 +130,7 @@ func OpenSharing(dir string, shared *Shared, log *slog.Logger, over ...datadir.S
 		n.log.Warn("this version has changed the layout of the database: an older p2pnode refuses it; a copy as it was, which holds records, stays beside it for 30 days", "copy", filepath.Base(kept))
 	}
 	if n.opened = store.Left; n.opened != "" {
-		n.log.Warn("this node has left what kept strangers away, and speaks to everybody: if you did not mean that, stop it and put the files back", "left", n.opened)
+		n.log.Warn("this node has left what kept strangers away, and speaks to more peers than it did: if you did not mean that, stop it and put the files back", "left", n.opened)
 	}
 	if n.pauses, err = openPauses(n.store); err == nil {
 		n.book, err = netedge.OpenBook(n.store, n.network, logs.For(n.log, logs.Discovery))

@@ -23,7 +23,8 @@ The copy holds your RECORDS, readable for anybody who gets it, the ledger of
 what was paid, the models and the neighbours. It does not hold the identity
 (identity.key), config.toml and task.toml, nor the files of a private network
 (swarm.key, private.toml, members.toml), nor catalogue.csv, nor tokens.json, who
-may ask over a network: keep copies of those too. Results of private sums (directory "sums") are public, and fetched again.
+may ask over a network: keep copies of those too. Results of private sums
+(directory "sums") are public, and fetched again.
 What a member of a committee keeps in "committee" is in no copy, and must be in
 none: a member without it is silent for a sum, one that is put back could open it
 twice.

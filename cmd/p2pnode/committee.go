@@ -72,7 +72,7 @@ all members have exchanged keys for it: a moment, if all are there.`,
 
 // relayAway is said of the directory of a relay whose socket nobody listens on.
 const relayAway = "This is the directory of a relay that is not running, or not as a member of a committee (p2pnode relay --member --task FILE), " +
-	"so it cannot tell who is there."
+	"so it cannot tell who is there. If it is one that runs, its directory's path is too long for a socket: its log says so."
 
 // stuck reports whether a sum cannot go on as things are.
 func stuck(s *api.Sums, k *api.Sum) bool {

@@ -82,6 +82,7 @@ type memberList struct {
 	Issued    time.Time    `json:"issued"`
 	Authority string       `json:"authority"`
 	Members   []memberLine `json:"members"`
+	relay     bool         // whose list it is: to whom that is connected is not known here
 }
 
 type memberLine struct {
@@ -122,8 +123,11 @@ func (l memberList) String() string {
 		if m.Expires != nil {
 			expires = moment(*m.Expires)
 		}
-		if m.Self {
+		switch {
+		case m.Self:
 			link = "this node"
+		case l.relay:
+			link = "-"
 		}
 		rows = append(rows, []any{m.Peer, m.Name, moment(m.Added), expires, link})
 	}
@@ -218,7 +222,7 @@ func ownMembers(cmd *cobra.Command, o *options, list []byte) (api.Membership, er
 }
 
 func (k keeping) shown() memberList {
-	l := memberList{Network: k.list.Network, Version: k.list.Version, Issued: k.list.Issued, Authority: k.list.Authority.String(), Members: []memberLine{}}
+	l := memberList{Network: k.list.Network, Version: k.list.Version, Issued: k.list.Issued, Authority: k.list.Authority.String(), Members: []memberLine{}, relay: k.relay}
 	connected := make(map[string]bool)
 	for _, p := range k.node.Connected {
 		connected[p] = true

@@ -173,7 +173,7 @@ func (e edited) String() string {
 	then := "It spreads to the other members when this node's daemon runs."
 	switch {
 	case e.File != "":
-		then = fmt.Sprintf("Give it to a running member that the others call, as their relay, and it spreads: p2pnode members import %s", e.File)
+		then = fmt.Sprintf("Give it to a running member that the others call, and it spreads: p2pnode members import %s (of a relay with its --dir)", e.File)
 	case e.Relay:
 		then = "A relay that runs takes it within a minute, and spreads it to the other members."
 	case e.Running:

@@ -37,7 +37,7 @@ Any machine that others can call will do. Its identity, in the directory --dir
 (default ~/.p2pnode-relay), and its port stay the same, so the address stays good
 over restarts. It serves the nodes of its tasks only, each up to --quota an hour.
 One status line a minute goes to standard output. Ctrl-C stops it. SIGHUP does not,
-unless the logs go to a terminal: a relay reads nothing again.
+unless the logs go to a terminal: a relay reads its flags and tasks once.
 
 With --member it is also a member of the committee that adds up the private sums
 of one of its tasks: of the one that names its identity. Make that before the task
@@ -142,7 +142,7 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 		case <-tick.C:
 			_ = print(relayLine) // the reader may have gone; the relay goes on
 		case <-reload:
-			log.Info("a relay has no configuration to read again: restart it to change its flags or its files")
+			log.Info("a relay has no configuration to read again: restart it to change its flags or its tasks; a newer list of members it takes by itself")
 		}
 	}
 }

@@ -325,9 +325,9 @@ func tooFew(c *api.Comparison, s api.Status) string {
 	half := (c.Gain.High - c.Gain.Low) / 2
 	text := fmt.Sprintf("on %d held-out %s a change is sure from about %.*f on; ", c.HeldOut, plural(c.HeldOut, "record", "records"), c.Measure.Decimals(c.Alone), half)
 	if times := math.Pow(half/c.Gain.Mean, 2); times <= 100 {
-		text += fmt.Sprintf("one as large as now takes some %s (every fifth record is held out)", grouped(float64(c.HeldOut)*max(1, times)))
+		text += fmt.Sprintf("one as large as now takes some %s held-out records, and five times as many in all", grouped(float64(c.HeldOut)*max(1, times)))
 	} else {
-		text += "one half as large takes up to 4 times as many (every fifth record is held out)"
+		text += "one half as large takes up to four times as many"
 	}
 	return text + `; see docs/tasks.md, "How good the model is"`
 }

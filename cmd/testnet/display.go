@@ -13,7 +13,7 @@ import (
 // elsewhere.
 const (
 	redrawEvery = time.Second
-	printEvery  = 5 * time.Second
+	printEvery  = 10 * time.Second
 )
 
 // clearLine is the terminal's sequence for an empty line.

@@ -61,7 +61,7 @@ func TestProgressIsShownInTime(t *testing.T) {
 			if terminal && (redraws != 21 || lines != 0) { // the last one clears
 				t.Errorf("a terminal got %d redraws and %d lines in 20 s", redraws, lines)
 			}
-			if !terminal && (redraws != 0 || lines != 4) {
+			if !terminal && (redraws != 0 || lines != 2) {
 				t.Errorf("a file got %d redraws and %d lines in 20 s", redraws, lines)
 			}
 		})

@@ -74,14 +74,14 @@ func missingPrivate(s *storage.Store, dir string) (files, what string, err error
 	return files, what, nil
 }
 
-// refuseOpen returns an error if a node that is restored into a directory would speak to
-// everybody, and did not.
+// refuseOpen returns an error if a node that is restored into a directory would speak to more
+// peers than it did.
 func refuseOpen(copied *storage.Store, dir string) error {
 	files, what, err := missingPrivate(copied, dir)
 	if err != nil || files == "" {
 		return err
 	}
-	return api.Advise(fmt.Errorf("%s kept strangers away from this node, and %s lacks %s, without which it would speak to everybody", what, dir, files),
+	return api.Advise(fmt.Errorf("%s kept strangers away from this node, and %s lacks %s, without which it would speak to more peers than it did", what, dir, files),
 		"put the node's "+files+" there first; to leave the private network, remove them after that")
 }
 
