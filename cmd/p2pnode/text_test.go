@@ -152,11 +152,11 @@ func TestTexts(t *testing.T) {
 		{eraseQuestion("d", api.Status{Records: 1, Neighbours: 1}, nil), []string{"d: 1 record, the ledger", "To tell them, start the daemon first"}, "stops"},
 		{
 			tooFew(&api.Comparison{Measure: "error share", HeldOut: 92, Verdict: "cannot tell", Gain: &learner.Interval{Low: -0.0554, High: 0.0554}}, api.Status{Heard: 1}),
-			[]string{"on 92 held-out records a change is sure from about 0.0554 on; one half as large takes up to 4 times as many", "docs/tasks.md"}, "as now",
+			[]string{"on 92 held-out records a change is sure from about 0.0554 on; one half as large takes up to four times as many", "docs/tasks.md"}, "as now",
 		},
 		{
 			statusText("")(api.Status{Heard: 1, Personal: &api.Comparison{Measure: "error share", HeldOut: 100, Verdict: "cannot tell", Gain: &learner.Interval{Mean: 0.02, Low: -0.02, High: 0.06}}}),
-			[]string{"on 100 held-out records a change is sure from about 0.0400 on; one as large as now takes some 400 (every fifth record is held out)"}, "half",
+			[]string{"on 100 held-out records a change is sure from about 0.0400 on; one as large as now takes some 400 held-out records, and five times as many in all"}, "half",
 		},
 		{tooFew(&api.Comparison{Verdict: "cannot tell", Gain: &learner.Interval{}}, api.Status{Heard: 1}), nil, "record"},
 		{tooFew(&api.Comparison{Verdict: "better", Gain: &learner.Interval{Low: 1, High: 2}}, api.Status{Heard: 1}), nil, "record"},
