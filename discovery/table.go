@@ -87,13 +87,14 @@ func (t *table) look(ctx context.Context, lean func(needed bool)) {
 	var announced, tried time.Time
 	var named []multiaddr.Multiaddr // the addresses in that announcement
 	var gap time.Duration           // between two that new addresses make necessary; doubles, as some come and go
-	moved := func() bool { return !announced.IsZero() && !t.at(named) && time.Since(tried) >= gap }
+	// A server may be the only one and knows who announced itself to it.
+	reaches := func() bool { return !t.config.Client || t.dht.RoutingTable().Size() > 0 }
+	moved := func() bool { return reaches() && !announced.IsZero() && !t.at(named) && time.Since(tried) >= gap }
 	p := pace{first: firstPause, longest: longestPause, grow: 1.5}
 	for ctx.Err() == nil {
 		changed := t.config.Interfaces.Changed()
 		known, here := t.dht.RoutingTable().Size(), t.addrs()
-		// A server may be the only one and knows who announced itself to it.
-		if known > 0 || !t.config.Client {
+		if reaches() {
 			early := moved()
 			if early || time.Since(announced) > readvertise {
 				if gap = min(max(lookEvery, 2*gap), readvertise); !early {

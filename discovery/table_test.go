@@ -94,8 +94,10 @@ func TestALaterAddressIsAnnounced(t *testing.T) {
 	server := newHost(t)
 	c := testConfig()
 	store := start(t, server, c).table.dht.ProviderStore().(*providers)
-	c.Client, c.Bootstrap = true, []peer.AddrInfo{infoOf(server)}
-	start(t, h, c)
+	var asked atomic.Int32 // at least once in each look
+	var lonely atomic.Bool
+	c.Client, c.Bootstrap, c.Enough = true, []peer.AddrInfo{infoOf(server)}, func() bool { asked.Add(1); return !lonely.Load() }
+	table := start(t, h, c).table
 	announced := func(want ...multiaddr.Multiaddr) func() bool {
 		return func() bool {
 			all, err := store.GetProviders(t.Context(), store.key)
@@ -116,4 +118,15 @@ func TestALaterAddressIsAnnounced(t *testing.T) {
 	before := until()
 	c.Interfaces.announceChange()
 	require.Eventually(t, "the node announces itself after the machine has woken", func() bool { return until().After(before) })
+
+	// While there is nobody to tell, it rests longer and longer.
+	require.NoError(t, server.Close())
+	table.dht.RoutingTable().RemovePeer(server.ID())
+	has.Store(false)
+	lonely.Store(true)
+	begun := asked.Load()
+	time.Sleep(12 * time.Second)
+	if n := asked.Load() - begun; n > 18 { // some 8; 37 if it took its new address for news each time
+		t.Errorf("%d looks in twelve seconds with nobody in the table", n)
+	}
 }
