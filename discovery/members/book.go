@@ -145,11 +145,17 @@ func (b *Book) Offer(text []byte) (news bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	b.reread() // one that is newer still stays
 	return b.take(list)
 }
 
+// take is Offer for a list that is believed, the owner's or a peer's. A newer one that was put
+// into the file meanwhile stays.
 func (b *Book) take(list *Signed) (news bool, err error) {
+	b.reread()
+	return b.store(list)
+}
+
+func (b *Book) store(list *Signed) (news bool, err error) {
 	b.storing.Lock()
 	defer b.storing.Unlock()
 	old := b.list.Load()
@@ -187,7 +193,7 @@ func (b *Book) reread() {
 	case err != nil:
 		return
 	case list.newer(old):
-		_, err = b.take(list)
+		_, err = b.store(list)
 	case old.newer(list): // it was put there by somebody who did not know of the newer one
 		err = b.keep()
 	}
