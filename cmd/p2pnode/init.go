@@ -60,10 +60,8 @@ what --set says counts more, and flags of their own count most.`,
 					return err
 				}
 			}
-			if f.catalogue != "" {
-				if made.Catalogue, err = os.ReadFile(f.catalogue); err != nil {
-					return fmt.Errorf("read the catalogue: %w", err)
-				}
+			if made.Catalogue, err = readCatalogue(f.catalogue); err != nil {
+				return err
 			}
 			if err := datadir.Make(o.dir, made); err != nil {
 				return err
@@ -83,6 +81,18 @@ what --set says counts more, and flags of their own count most.`,
 	}
 	f.register(c)
 	return c
+}
+
+// readCatalogue reads the file that lists the keys of a task; nil if none is named.
+func readCatalogue(name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the catalogue: %w", err)
+	}
+	return content, nil
 }
 
 // holdsNode reports whether a directory holds a node, or something that may be one.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -110,12 +109,9 @@ func (f *relayFlags) run(cmd *cobra.Command, o *options) error {
 		}
 		conf.Tasks = append(conf.Tasks, t)
 	}
-	if f.catalogue != "" {
-		content, err := os.ReadFile(f.catalogue)
-		if err != nil {
-			return fmt.Errorf("read the catalogue: %w", err)
-		}
-		conf.Catalogue = content
+	var err error
+	if conf.Catalogue, err = readCatalogue(f.catalogue); err != nil {
+		return err
 	}
 	relay, err := netedge.OpenRelay(conf, log)
 	if err != nil {

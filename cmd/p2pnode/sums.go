@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -120,11 +119,9 @@ func verifySumOf(cmd *cobra.Command, o *options, task, catalogue, file string) e
 	if err != nil {
 		return err
 	}
-	var keys []byte
-	if catalogue != "" {
-		if keys, err = os.ReadFile(catalogue); err != nil {
-			return fmt.Errorf("read the catalogue: %w", err)
-		}
+	keys, err := readCatalogue(catalogue)
+	if err != nil {
+		return err
 	}
 	checked, err := node.VerifySumOf(t, keys, file)
 	if err != nil {
