@@ -58,8 +58,8 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeJSON writes v as one JSON object, on many lines.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes v as one JSON object, on many lines.
+func WriteJSON(w io.Writer, v any) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(v)

@@ -44,7 +44,7 @@ func (s Search) bytesText() string {
 // WritePeersJSON writes the rows as one object; complete is false after an
 // interruption.
 func WritePeersJSON(w io.Writer, rows []PeersRow, edges []EdgesRow, complete bool) error {
-	return writeJSON(w, struct {
+	return WriteJSON(w, struct {
 		Complete bool       `json:"complete"`
 		Rows     []PeersRow `json:"rows"`
 		Edges    []EdgesRow `json:"edges,omitempty"`

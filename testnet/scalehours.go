@@ -121,5 +121,5 @@ func (h Hours) Write(w io.Writer) error {
 
 // WriteJSON writes the result as one object.
 func (h Hours) WriteJSON(w io.Writer) error {
-	return writeJSON(w, h)
+	return WriteJSON(w, h)
 }

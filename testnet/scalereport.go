@@ -46,7 +46,7 @@ func WriteScaleTable(w io.Writer, s Scale) error {
 // WriteScaleJSON writes the result as one object; complete is false after an
 // interruption.
 func WriteScaleJSON(w io.Writer, s Scale, complete bool) error {
-	return writeJSON(w, struct {
+	return WriteJSON(w, struct {
 		Complete bool `json:"complete"`
 		Scale
 	}{complete, s})

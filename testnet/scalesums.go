@@ -206,7 +206,7 @@ func WriteSumScaleTable(w io.Writer, rows []SumScaleRow) error {
 // WriteSumScaleJSON writes the rows as one object; complete is false after an
 // interruption.
 func WriteSumScaleJSON(w io.Writer, rows []SumScaleRow, complete bool) error {
-	return writeJSON(w, struct {
+	return WriteJSON(w, struct {
 		Complete bool          `json:"complete"`
 		Rows     []SumScaleRow `json:"rows"`
 	}{complete, rows})

@@ -91,7 +91,7 @@ func (p GraphPoint) at() float64 {
 
 // WriteJSON writes the result as one object.
 func (r *GraphResult) WriteJSON(w io.Writer) error {
-	return writeJSON(w, struct {
+	return WriteJSON(w, struct {
 		Nodes    int          `json:"nodes"`
 		Seeds    int          `json:"seeds"`
 		Seed     uint64       `json:"seed"`

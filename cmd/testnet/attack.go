@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"p2pnode/testnet"
 	"p2pnode/testnet/attack"
 )
 
@@ -276,5 +277,5 @@ func (r *attackReport) write(w io.Writer) error {
 }
 
 func (r *attackReport) writeJSON(w io.Writer) error {
-	return writeJSON(w, r)
+	return testnet.WriteJSON(w, r)
 }

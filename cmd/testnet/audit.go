@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/privacy"
+	"p2pnode/testnet"
 	"p2pnode/testnet/audit"
 )
 
@@ -225,7 +226,7 @@ func (r *auditReport) writeJSON(w io.Writer) error {
 			f.Claim.Epsilon, f.Claim.Delta, f.Bound, f.Gate, f.Holds(),
 		}
 	}
-	return writeJSON(w, struct {
+	return testnet.WriteJSON(w, struct {
 		Interrupted bool            `json:"interrupted"` // findings or attempts are missing
 		Findings    []finding       `json:"findings"`
 		Attempts    []audit.Attempt `json:"attempts,omitempty"` // attacks on contributions to private sums

@@ -93,7 +93,7 @@ func (o *idleOptions) measure(cmd *cobra.Command) (*testnet.IdleCost, error) {
 
 func (o *idleOptions) report(w io.Writer, c *testnet.IdleCost) error {
 	if o.json {
-		return writeJSON(w, c)
+		return testnet.WriteJSON(w, c)
 	}
 	mdns := ""
 	if c.MDNS {

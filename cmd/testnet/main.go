@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -107,10 +106,3 @@ type usageError struct{ error }
 
 // Unwrap lets errors.Is see the mistake itself.
 func (e usageError) Unwrap() error { return e.error }
-
-// writeJSON writes v as --json promises: one JSON object.
-func writeJSON(w io.Writer, v any) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(v)
-}

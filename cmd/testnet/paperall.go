@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/testnet"
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
 )
@@ -163,5 +164,5 @@ func writeAllJSON(w io.Writer, entries []paper.Entry) error {
 			all.Experiments = append(all.Experiments, e.Result)
 		}
 	}
-	return writeJSON(w, all)
+	return testnet.WriteJSON(w, all)
 }

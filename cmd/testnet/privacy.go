@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"p2pnode/testnet"
 	"p2pnode/testnet/cases"
 )
 
@@ -105,7 +106,7 @@ func writeCases(w io.Writer, results []cases.Result, passed int) error {
 }
 
 func writeCasesJSON(w io.Writer, results []cases.Result, passed int) error {
-	return writeJSON(w, struct {
+	return testnet.WriteJSON(w, struct {
 		Passed int            `json:"passed"`
 		Failed int            `json:"failed"`
 		Cases  []cases.Result `json:"cases"`
