@@ -107,8 +107,10 @@ func flagText(f *pflag.Flag) (text string) {
 			text += " --" + f.Name + " " + shellescape.Quote(v)
 		}
 		return text
-	case f.Value.Type() == "bool":
+	case f.Value.Type() == "bool" && f.Value.String() == "true":
 		return " --" + f.Name
+	case f.Value.Type() == "bool": // as a word of its own the value would be an argument
+		return " --" + f.Name + "=" + f.Value.String()
 	}
 	return " --" + f.Name + " " + shellescape.Quote(f.Value.String())
 }

@@ -67,7 +67,7 @@ func (o *attackOptions) run(cmd *cobra.Command, all []attack.Scenario, names []s
 		return usageError{err}
 	}
 	if o.list {
-		return listAttacks(cmd.OutOrStdout(), chosen)
+		return listAttacks(cmd.OutOrStdout(), chosen, o.json)
 	}
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // the attacker's hosts are refused all the time
 	r := attackReport{Bars: []attack.Bar{}}
@@ -153,14 +153,27 @@ func (o *attackOptions) teller(w io.Writer) func(string) {
 	}
 }
 
-func listAttacks(w io.Writer, all []attack.Scenario) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, s := range all {
-		where := "virtual time"
+// listedAttack is an attack that can be made.
+type listedAttack struct {
+	Name  string `json:"name"`
+	Where string `json:"where"`
+	About string `json:"about"`
+}
+
+func listAttacks(w io.Writer, all []attack.Scenario, asJSON bool) error {
+	list := make([]listedAttack, len(all))
+	for i, s := range all {
+		list[i] = listedAttack{s.Name, "virtual time", s.About}
 		if s.Daemons {
-			where = "real daemons"
+			list[i].Where = "real daemons"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, where, s.About)
+	}
+	if asJSON {
+		return testnet.WriteJSON(w, map[string]any{"attacks": list})
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, l := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", l.Name, l.Where, l.About)
 	}
 	return table.Flush()
 }

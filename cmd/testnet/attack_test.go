@@ -85,6 +85,11 @@ func TestAttackList(t *testing.T) {
 			t.Errorf("exit %d; the list does not say %q:\n%s", code, want, stdout)
 		}
 	}
+	_, stdout, _ = testnetRun(t, t.Context(), "attack", "--list", "--json")
+	var listed struct{ Attacks []listedAttack }
+	if err := json.Unmarshal([]byte(stdout), &listed); err != nil || len(listed.Attacks) < 20 || listed.Attacks[0].Where != "real daemons" {
+		t.Errorf("%v: %s", err, stdout)
+	}
 }
 
 func TestAttackUsage(t *testing.T) {

@@ -102,12 +102,18 @@ func (l *layered) doubts() (list []Finding) {
 // SetKeys changes keys in the file of a directory's configuration, and leaves everything
 // else in the file as it is, comments too. It writes nothing unless the result is a sound
 // configuration. If a change touches what records are promised, the ledger must allow it,
-// and no other process may have the directory open.
+// and no other process may have the directory open. Of two calls at once, one waits for the
+// other.
 func SetKeys(dir string, settings []Setting) (changes []KeyChange, err error) {
 	t, err := ReadTask(dir)
 	if err != nil {
 		return nil, err
 	}
+	release, err := hold(dir) // the second of two calls would write what the first one has changed back
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	text, err := configText(dir)
 	if err != nil {
 		return nil, err

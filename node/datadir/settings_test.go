@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,6 +169,30 @@ func TestSetKeys(t *testing.T) {
 	require.NoError(t, err)
 	if len(changes) != 1 || changes[0] != (KeyChange{"epsilon", "1", "0.5", true, false}) {
 		t.Errorf("changes %+v", changes)
+	}
+}
+
+// What two commands change at once is both changed.
+func TestSetKeysAtOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "node")
+	require.NoError(t, Init(dir, lineTask(), DefaultConfig(lineTask())))
+	settings := []Setting{{Key: "keep_days", Value: "4"}, {Key: "mdns", Value: "false"}, {Key: "max_megabytes", Value: "77"}, {Key: "upnp", Value: "false"}}
+	failed := make(chan error)
+	for _, s := range settings {
+		go func() {
+			_, err := SetKeys(dir, []Setting{s})
+			failed <- err
+		}()
+	}
+	for range settings {
+		require.NoError(t, <-failed)
+	}
+	list, err := ShowConfig(dir, nil)
+	require.NoError(t, err)
+	for _, s := range settings {
+		if at := slices.IndexFunc(list, func(v KeyValue) bool { return v.Key == s.Key }); list[at].Text != s.Value {
+			t.Errorf("%s is %s, want %s", s.Key, list[at].Text, s.Value)
+		}
 	}
 }
 
