@@ -48,6 +48,7 @@ type Entrance struct {
 	again     fair        // introductions after the first
 	backs     *crowd.Work // requests to be dialled back
 	read      fair        // bytes
+	placed    *crowd.Work // bytes of peers with places at the host's own relay
 	shut      *shut
 	step      *crowd.Doorstep
 
@@ -130,6 +131,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		again:           newFair(introducedAgain, streamWindow),
 		backs:           crowd.NewWork(dialBacks, dialBackWindow),
 		read:            newFair(readMore+readEach*p.served, readWindow),
+		placed:          crowd.NewWork(readMore+readEach*p.served, readWindow),
 		shut:            newShut(),
 		step:            crowd.NewDoorstep(min(16*p.connections, doorstepPlaces), keptFor),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
@@ -320,6 +322,17 @@ func (e *Entrance) wanted(p peer.ID) bool {
 func (e *Entrance) carriedBy(p peer.ID) bool {
 	h := e.host.Load()
 	return h != nil && (*h).ConnManager().IsProtected(p, "autorelay")
+}
+
+// hasPlace reports whether others call a peer through the host's own relay, so that what it
+// answers them arrives on its connection. The tag is that of libp2p's relay.
+func (e *Entrance) hasPlace(p peer.ID) bool {
+	h := e.host.Load()
+	if h == nil {
+		return false
+	}
+	tags := (*h).ConnManager().GetTagInfo(p)
+	return tags != nil && tags.Tags["relay-reservation"] > 0
 }
 
 // vouched reports whether what comes over a connection to a peer is not a stranger's doing: a

@@ -17,7 +17,7 @@ const (
 	// it, takes as long as readFrame of them. So does an answer, which may be to a few
 	// bytes, as to a ping, and counts for what it is shorter than that: long ones are
 	// bounded where they are made. Bytes are counted in pieces of readPiece. A neighbour may
-	// send as much as all strangers together.
+	// send as much as all strangers together, and so may all that have places at the host's relay.
 	readMore, readEach, readFrame, readPiece = 16 << 20, 1 << 20, 1 << 10, 16 << 10
 	readWindow                               = 10 * time.Second
 	// intakeOpens is how often a connection from which nothing is read looks whether there is
@@ -60,11 +60,14 @@ func (i *intake) open() bool {
 		return true
 	}
 	e, work := i.entrance, share(i.entrance.read)
-	if e.vouched(i.peer) { // what a relay carries counts where it comes out
+	switch {
+	case e.vouched(i.peer): // what a relay carries counts where it comes out
 		if i.own == nil {
 			i.own = crowd.NewWork(readMore, readWindow)
 		}
 		work = i.own
+	case e.hasPlace(i.peer): // what it sends may be its answers to all who call it
+		work = e.placed
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

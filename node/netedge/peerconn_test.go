@@ -16,6 +16,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	basic "github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
 	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 
 	"p2pnode/internal/require"
@@ -327,15 +328,53 @@ func TestTheRelayIsReadOn(t *testing.T) {
 		return i.open()
 	}
 	at := func(p peer.ID) *intake { return &intake{entrance: e, peer: p, from: netip.MustParseAddr("192.0.2.1")} }
-	stranger, relay := at(randomPeer(t)), at(randomPeer(t))
-	manager.Protect(relay.peer, "autorelay") // as libp2p does
+	stranger, carrier := at(randomPeer(t)), at(randomPeer(t))
+	manager.Protect(carrier.peer, "autorelay") // as libp2p does
 	if !read(stranger, readMore) || read(stranger, readPiece) {
 		t.Fatal("strangers do not share")
 	}
-	if !read(relay, readPiece) {
+	if !read(carrier, readPiece) {
 		t.Error("the relay has to wait for those behind it")
 	}
-	if read(relay, readMore) {
+	if read(carrier, readMore) {
 		t.Error("a relay sends without end")
+	}
+}
+
+// What a node behind the host's own relay answers to those who call it is read while strangers
+// have to share, as all nodes with places there share an amount of their own. One of them that
+// sends without end takes nothing from one of another network, and one whose place is over is a
+// stranger again.
+func TestNodesBehindTheOwnRelayAreReadOn(t *testing.T) {
+	manager, err := basic.NewConnManager(1, 2)
+	require.NoError(t, err)
+	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
+	require.NoError(t, err)
+	defer h.Close()
+	e := newEntrance(Power{}, openDoor{})
+	e.guard(h)
+	read := func(i *intake, bytes int) bool {
+		i.left = bytes
+		return i.open()
+	}
+	at := func(from string) *intake {
+		return &intake{entrance: e, peer: randomPeer(t), from: netip.MustParseAddr(from)}
+	}
+	stranger, greedy, modest := at("192.0.2.1"), at("192.0.2.1"), at("198.51.100.1")
+	for _, i := range []*intake{greedy, modest} {
+		manager.TagPeer(i.peer, "relay-reservation", relay.ReservationTagWeight) // as libp2p does
+	}
+	if !read(stranger, readMore) || read(stranger, readPiece) {
+		t.Fatal("strangers do not share")
+	}
+	if !read(greedy, readMore) || read(greedy, readPiece) {
+		t.Error("nodes with places have another amount than strangers")
+	}
+	if !read(modest, readMore/2) {
+		t.Error("one node with a place waits for another one")
+	}
+	manager.UntagPeer(modest.peer, "relay-reservation")
+	if read(modest, readMore) {
+		t.Error("a node whose place is over is read as if it had one")
 	}
 }

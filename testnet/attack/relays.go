@@ -43,12 +43,10 @@ func circuits() Scenario {
 	}
 }
 
-// behind attacks a node through the relay at which it is called. At the relay what the node answers
-// to all its callers counts as one stranger's bytes, so in some seconds of ten nobody new gets
-// through: a quick look at one call says little.
+// behind attacks a node through the relay at which it is called.
 func behind() Scenario {
 	return Scenario{
-		Name: "behind", Daemons: true, Slow: true,
+		Name: "behind", Daemons: true,
 		About: "sends random bytes to a node through its relay, or asks it for edges and gives them up again, from 256 identities of four networks",
 		Run:   onField(plain, besideRelay("misbehaviour through a relay", crowdOf, misbehave)),
 	}
