@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestNobodyPunchesHolesInside(t *testing.T) {
 	r, err := New(Config{Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Announce: []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/45.0.0.1/tcp/4001")}})
 	require.NoError(t, err)
 	r.local = false
-	node, err := r.start()
+	node, err := r.start(func(netip.Addr) bool { return false })
 	require.NoError(t, err)
 	defer node.Close()
 	node.SetStreamHandler(echo, func(network.Stream) {}) // without it the relay carries nothing for it

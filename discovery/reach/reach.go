@@ -9,6 +9,7 @@ package reach
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,15 +108,16 @@ func New(c Config) (*Reach, error) {
 }
 
 // Options returns the options that the host needs, with the patience of its connections over
-// TCP, and what is around those over QUIC. They include its [libp2p.AddrsFactory], of which a
-// host has only one.
-func (r *Reach) Options(p Patience, overQUIC Around) []libp2p.Option {
+// TCP, and what is around those over QUIC. refuses reports whether nobody at an address would be
+// let in over QUIC; it is called for every packet that begins a connection. They include the
+// host's [libp2p.AddrsFactory], of which it has only one.
+func (r *Reach) Options(p Patience, overQUIC Around, refuses func(netip.Addr) bool) []libp2p.Option {
 	options := []libp2p.Option{
 		libp2p.ListenAddrStrings(r.config.Listen...),
 		libp2p.AddrsFactory(r.announce),
 	}
 	if r.listens("/quic-v1") {
-		options = append(options, libp2p.Transport(newQUIC(overQUIC)))
+		options = append(options, libp2p.Transport(newQUIC(overQUIC)), quicSockets(refuses))
 	}
 	if r.listens("/ws") {
 		options = append(options, libp2p.Transport(newWebSocket))

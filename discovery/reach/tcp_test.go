@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,13 +46,13 @@ func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
 		return nil, nil, err
 	}
 	r.local = !wide
-	h, err := r.start()
+	h, err := r.start(func(netip.Addr) bool { return false })
 	return h, r, err
 }
 
-// start starts a host that is reached like that.
-func (r *Reach) start() (host.Host, error) {
-	return libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}, func(c transport.CapableConn) transport.CapableConn { return c }), libp2p.DisableMetrics(),
+// start starts a host that is reached like that, and refuses addresses over QUIC.
+func (r *Reach) start(refuses func(netip.Addr) bool) (host.Host, error) {
+	return libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}, func(c transport.CapableConn) transport.CapableConn { return c }, refuses), libp2p.DisableMetrics(),
 		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
 }
 

@@ -2,6 +2,7 @@ package crowd_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"testing"
 	"time"
@@ -200,5 +201,29 @@ func TestParts(t *testing.T) {
 	}
 	if !p.Take(at(198, 51, 100, 7), "", 1, now) {
 		t.Error("a network beside a flood of many addresses has no part")
+	}
+}
+
+// Grants says what Take would, also for an address that has not asked before, and takes nothing.
+// Of 4,000 questions some are granted and some are not, whatever the seed.
+func TestGrantsSaysWhatTakeWould(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	p, now := crowd.NewParts(64, time.Second), time.Unix(0, 0)
+	var granted, refused int
+	for range 4000 {
+		now = now.Add(time.Duration(random.IntN(20)) * time.Millisecond)
+		from := netip.AddrFrom4([4]byte{203, byte(random.IntN(3)), 0, byte(random.IntN(20))})
+		would := p.Grants(from, "", 1, now)
+		if p.Grants(from, "", 1, now) != would || p.Take(from, "", 1, now) != would {
+			t.Fatalf("%v at %v: %v is not so", from, now, would)
+		}
+		if would {
+			granted++
+		} else {
+			refused++
+		}
+	}
+	if min(granted, refused) < 100 {
+		t.Errorf("%d granted, %d refused", granted, refused)
 	}
 }

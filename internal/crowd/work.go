@@ -31,11 +31,21 @@ func NewWork(most int, window time.Duration) *Work {
 // Askers on this machine are distinguished by name, because they share one address.
 func (w *Work) Take(from netip.Addr, name string, amount int, now time.Time) bool {
 	name, own := w.asker(from, name, now)
-	if w.total+amount > w.most && own+amount > w.most/max(w.before, len(w.spent), 1) {
+	if !w.grants(own, amount) {
 		return false
 	}
 	w.spend(name, own, amount)
 	return true
+}
+
+// Grants reports whether Take would grant it, and takes nothing.
+func (w *Work) Grants(from netip.Addr, name string, amount int, now time.Time) bool {
+	_, own := w.asker(from, name, now)
+	return w.grants(own, amount)
+}
+
+func (w *Work) grants(own, amount int) bool {
+	return w.total+amount <= w.most || own+amount <= w.most/max(w.before, len(w.spent), 1)
 }
 
 // Charge counts an amount of work that was done for an address, of which nobody could say
@@ -91,4 +101,9 @@ func (p *Parts) Take(from netip.Addr, name string, amount int, now time.Time) bo
 	}
 	p.networks.Charge(network, name, amount, now)
 	return true
+}
+
+// Grants asks as [Work.Grants] does.
+func (p *Parts) Grants(from netip.Addr, name string, amount int, now time.Time) bool {
+	return p.addresses.Grants(from, name, amount, now) || p.networks.Grants(Widest(from).Addr(), name, amount, now)
 }

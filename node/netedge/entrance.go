@@ -240,6 +240,14 @@ func (e *Entrance) admits(from netip.Addr) bool {
 	return from.IsLoopback() || e.knocks.Take(from, "", 1, now)
 }
 
+// closedTo reports whether no connection over QUIC from an address would be let in now.
+func (e *Entrance) closedTo(from netip.Addr) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	return e.shut.off(from, now) || !from.IsLoopback() && !e.knocks.Grants(from, "", 1, now)
+}
+
 // turnAway closes a connection that waits for the end of its handshakes. The caller holds
 // e.mu.
 func (e *Entrance) turnAway(from netip.AddrPort) {

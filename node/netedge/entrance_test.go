@@ -3,6 +3,7 @@ package netedge
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -98,6 +99,14 @@ func TestHandshakesOverQUICAreShared(t *testing.T) {
 	if let < most || let > 4*most {
 		t.Errorf("%d handshakes", let)
 	}
+	if closed := netip.MustParseAddr("64.1.0.1"); opens(network.DirInbound, "64.1.0.1") == e.closedTo(closed) {
+		t.Error("an address that has had its part is not closed")
+	}
+	for _, open := range []string{"64.2.0.1", "127.0.0.1"} {
+		if e.closedTo(netip.MustParseAddr(open)) {
+			t.Errorf("%s is closed", open)
+		}
+	}
 	if !opens(network.DirInbound, "64.2.0.1") || !e.greets(knocking{multiaddr.StringCast("/ip4/64.3.0.1/tcp/1")}) {
 		t.Error("a newcomer is turned away")
 	}
@@ -107,7 +116,7 @@ func TestHandshakesOverQUICAreShared(t *testing.T) {
 		}
 	}
 	e.shut.close(crowd.Of(multiaddr.StringCast("/ip4/64.4.0.1")), time.Now())
-	if opens(network.DirInbound, "64.4.0.1") {
+	if opens(network.DirInbound, "64.4.0.1") || !e.closedTo(netip.MustParseAddr("64.4.0.1")) {
 		t.Error("a closed address has a handshake")
 	}
 }
