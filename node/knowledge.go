@@ -87,24 +87,28 @@ func newKnowledge(p *summing.Plan, shared *Shared, root string, self sums.Identi
 	for i := range p.Recipes() {
 		w := &walk{Course: p.Course(i), recipe: i, through: p.Recipe(i).Walk()}
 		k.walks = append(k.walks, w)
-		for {
-			s, err := k.next(w)
-			if err != nil || s == nil {
-				return k, err
-			}
-			o, err := summing.Kept(root, s, self, l)
-			if err != nil {
-				return k, err
-			}
-			if o == nil {
-				break
-			}
-			if err := k.take(w, s, o); err != nil {
-				return k, err
-			}
+		if err := k.recall(w, self, l); err != nil {
+			return nil, err
 		}
 	}
 	return k, nil
+}
+
+// recall takes a walk past the sums whose outcomes are kept.
+func (k *knowledge) recall(w *walk, self sums.Identity, l *storage.Ledger) error {
+	for {
+		s, err := k.next(w)
+		if err != nil || s == nil {
+			return err
+		}
+		o, err := summing.Kept(k.root, s, self, l)
+		if err != nil || o == nil {
+			return err
+		}
+		if err := k.take(w, s, o); err != nil {
+			return err
+		}
+	}
 }
 
 // next returns the sum that a walk waits for; nil after the last one.

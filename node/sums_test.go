@@ -657,3 +657,26 @@ func TestDeadSumEndsItsEpoch(t *testing.T) {
 	}
 	p.stand(committeeSize, api.SumsNever, 30)
 }
+
+// After a restart a node goes on with the sums of each recipe, also where those of the one before
+// are all over.
+func TestEachRecipeGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	p := newPopulace(t, 1, func(task *learner.Task) {
+		task.Sums.Recipes = []learner.Recipe{{Kind: "gradient", Share: 0.5, Rounds: 2}, {Kind: "mean", Share: 0.5}}
+	})
+	n := p.nodes[committeeSize]
+	kept := filepath.Join(n.dir, datadir.ResultsDir, strings.Replace(summing.ResultFile(p.only().ID), ".sum", ".dead", 1))
+	require.NoError(t, n.Close(), os.MkdirAll(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600))
+	n = openNode(t, n.dir)
+	var got []string
+	known, err := n.Sums(t.Context())
+	for _, s := range known.List {
+		got = append(got, fmt.Sprint(s.Recipe, " ", s.State))
+	}
+	if want := []string{"gradient dead", "mean waiting"}; err != nil || known.All != 4 || !slices.Equal(got, want) {
+		t.Errorf("%d sums, %q, %v; want %q", known.All, got, err, want)
+	}
+	p.nodes[committeeSize] = n
+	p.stand(committeeSize, api.SumsToCome, 30)
+}
