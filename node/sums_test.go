@@ -559,6 +559,28 @@ func TestLateRecordsWaitForAnEpoch(t *testing.T) {
 	p.stand(committeeSize, api.SumsToCome, 1)
 }
 
+// While records are stored nobody pays: those that join a cohort would pay for a sum that they are
+// not in, and be in none ever.
+func TestNobodyPaysDuringAnImport(t *testing.T) {
+	t.Parallel()
+	p := newPopulace(t, 1, func(task *learner.Task) { task.Sums.Epochs = 2 })
+	n, taken := p.nodes[committeeSize], 0
+	file := "a,b,y\n" + strings.Repeat("0.5,0.25,1\n", 20)
+	_, err := n.Import(t.Context(), strings.NewReader(file), api.ImportOptions{Room: func() error {
+		if taken++; taken == 10 {
+			if cohorts := p.payers(committeeSize, 1, 1); cohorts != nil {
+				p.pay(committeeSize, cohorts)
+			}
+		}
+		return nil
+	}})
+	require.NoError(t, err)
+	p.stand(committeeSize, api.SumsToCome, 50)
+	if got := p.payers(committeeSize, 1, 1); !slices.Equal(got, []privacy.Cohort{1}) {
+		t.Errorf("cohorts %v pay after the import", got)
+	}
+}
+
 // payers are the cohorts of a node that may pay for a sum of the first recipe.
 func (p *populace) payers(i int, epoch, round uint64) []privacy.Cohort {
 	p.t.Helper()
