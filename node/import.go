@@ -195,14 +195,15 @@ func (n *Node) importKnown(ctx context.Context, r io.Reader, o api.ImportOptions
 		}
 		return store()
 	})
-	if err == nil || errors.Is(err, api.ErrBadLines) {
-		err = errors.Join(err, store())
+	lost := errors.Is(err, api.ErrBadLines)
+	if err == nil || lost {
+		err = store()
 	}
 	report.Cells, report.NeverShared, report.Missing = n.files.Task.Tally(noted), n.neverShared(), n.awaited()
 	switch {
-	case err != nil && !errors.Is(err, api.ErrBadLines):
+	case err != nil:
 		return report, err
-	case err != nil, report.Bad > 0 && !o.SkipBad:
+	case lost, report.Bad > 0 && !o.SkipBad:
 		return report, api.ErrSomeBad
 	}
 	file := whole.digest()

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -119,5 +120,21 @@ func TestImportKnown(t *testing.T) {
 				t.Errorf("%d records, want 3", s.Records)
 			}
 		})
+	}
+}
+
+// Why the last lines of a file with IDs were not stored is told, also where bad lines were left out.
+func TestImportKnownThatIsCutShort(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	for _, file := range []string{"a,b,y,k\n1,1,2,u\n", "a,b,y,k\n1,1,2,u\n1,x,2,v\n", "a,b,y,k\n1,1,2,u\n\"1,1,2,v\n"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := api.ImportOptions{ID: "k", Room: func() error { cancel(); return nil }} // when the line is taken
+		r, err := n.Import(ctx, strings.NewReader(file), o)
+		if !errors.Is(err, context.Canceled) || errors.Is(err, api.ErrSomeBad) || r.Records != 0 {
+			t.Errorf("%q: %d records, %v", file, r.Records, err)
+		}
+	}
+	if s := status(t, n); s.Records != 0 {
+		t.Errorf("%d records are stored", s.Records)
 	}
 }
