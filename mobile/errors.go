@@ -100,7 +100,7 @@ func errorCode(err error) string {
 	if e, has := errors.AsType[*codedError](err); has {
 		return e.code
 	}
-	if _, has := errors.AsType[*node.Defect](err); has {
+	if _, has := errors.AsType[*api.Defect](err); has {
 		return CodeDefect
 	}
 	is := func(targets ...error) bool {
@@ -159,7 +159,7 @@ func (n *Node) guard(err *error) {
 
 // report logs a defect.
 func (n *Node) report(where string, err error) {
-	d, has := errors.AsType[*node.Defect](err)
+	d, has := errors.AsType[*api.Defect](err)
 	if has && n.log != nil { // n is nil in a Node that NewNode has not made
 		n.log.Error("defect in "+where, "error", err, "stack", strings.Join(d.Stack, " < "))
 	}
@@ -167,7 +167,7 @@ func (n *Node) report(where string, err error) {
 
 // defect returns the error of a panic. It must be called while the panic's stack is
 // still there.
-func defect(panicked any) error { return coded(CodeDefect, node.NewDefect(panicked)) }
+func defect(panicked any) error { return coded(CodeDefect, api.NewDefect(panicked)) }
 
 // unpanicked returns f's error, or the error of a panic in f.
 func unpanicked(f func() error) (err error) {

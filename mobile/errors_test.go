@@ -35,7 +35,7 @@ func TestErrorCodes(t *testing.T) {
 		{syscall.EROFS, CodeStorage},
 		{storage.ErrBudget, CodeBudget},
 		{datadir.ErrOtherTask, CodeTask},
-		{&node.Defect{Said: "a test"}, CodeDefect},
+		{&api.Defect{Said: "a test"}, CodeDefect},
 		{api.ErrBadLines, CodeInput},
 		{api.ErrRequest, CodeInput},
 		{storage.ErrNoRecord, CodeInput},

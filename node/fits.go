@@ -139,7 +139,7 @@ func (f *fits) offer(ctx context.Context, m fitted) {
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("node: the fit of the personal model: %w", NewDefect(r))
+			err = fmt.Errorf("node: the fit of the personal model: %w", api.NewDefect(r))
 		}
 	}()
 	return f()

@@ -3,7 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
-	"runtime/debug"
+	"strings"
 
 	"p2pnode/node/api"
 )
@@ -75,15 +75,15 @@ func (s *Server) Handler(g Guard) http.Handler {
 	})
 }
 
-// survive answers a request whose handling panicked. The value of the panic stays out of
-// the answer and the log, because it may be private.
+// survive answers a request whose handling panicked. The value of the panic and those that
+// functions were called with stay out of the answer and the log, because they may be private.
 func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
 	switch said := recover(); said {
 	case nil:
 	case http.ErrAbortHandler:
 		panic(said)
 	default:
-		s.config.Log.Error("a request found a defect of this program", "request", r.Pattern, "where", string(debug.Stack()))
+		s.config.Log.Error("a request found a defect of this program", "request", r.Pattern, "where", strings.Join(api.NewDefect(said).Stack, " < "))
 		if begun(w) {
 			panic(http.ErrAbortHandler)
 		}

@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,11 +13,25 @@ import (
 	"p2pnode/node/api"
 )
 
+// label is a record's.
+const label = 123456.789
+
+// learnFrom panics while it holds a record's label.
+//
+//go:noinline
+func learnFrom(y float64) float64 {
+	fails() // the label is on the stack meanwhile
+	return y
+}
+
+//go:noinline
+func fails() { panic("a private value") }
+
 // A defect is answered, and told to the owner without what was private, and the next request
 // is served.
 func TestADefectIsAnswered(t *testing.T) {
 	var log bytes.Buffer
-	pages := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a private value") })
+	pages := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { learnFrom(label) })
 	h := New(Config{Owner: struct{ api.Owner }{}, Log: slog.New(slog.NewTextHandler(&log, nil)), Pages: pages}).Handler(Socket{})
 	for range 2 {
 		w := httptest.NewRecorder()
@@ -27,7 +43,8 @@ func TestADefectIsAnswered(t *testing.T) {
 			t.Errorf("a browser keeps the answer: %v", w.Header())
 		}
 	}
-	if said := log.String(); strings.Contains(said, "a private value") || !strings.Contains(said, "guard_test.go") || !strings.Contains(said, `request="GET /{path...}"`) {
+	said := log.String()
+	if strings.Contains(said, "a private value") || strings.Contains(said, fmt.Sprintf("%x", math.Float64bits(label))) || !strings.Contains(said, "guard_test.go") || !strings.Contains(said, `request="GET /{path...}"`) {
 		t.Errorf("the log says %s", said)
 	}
 }
