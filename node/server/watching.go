@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,8 +29,8 @@ func routeWatching(r *routes, owner api.Watcher) {
 	ask(r, operation{"GET /v1/logs/levels", api.Admin, "getLogLevels", "What is logged of each subsystem"}, owner.LogLevels)
 	order(r, operation{"PUT /v1/logs/levels", api.Admin, "setLogLevels", "Change what is logged until the daemon ends"},
 		func(ctx context.Context, levels api.LogLevels) error {
-			for subsystem, level := range levels {
-				if err := owner.SetLogLevel(ctx, subsystem, level); err != nil {
+			for _, subsystem := range slices.Sorted(maps.Keys(levels)) { // "all" comes first
+				if err := owner.SetLogLevel(ctx, subsystem, levels[subsystem]); err != nil {
 					return err
 				}
 			}

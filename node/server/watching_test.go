@@ -3,12 +3,15 @@ package server
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"p2pnode/node/api"
+	"p2pnode/node/logs"
 )
 
 // Who follows the events hears of the server while nothing happens, and nothing after the end.
@@ -38,4 +41,30 @@ func TestQuietEventsGoOn(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 	})
+}
+
+// logging is an owner with a log.
+type logging struct {
+	api.Owner
+	log *logs.Log
+}
+
+// SetLogLevel implements [api.Watcher].
+func (o logging) SetLogLevel(_ context.Context, subsystem, level string) error {
+	return o.log.SetLevel(subsystem, level)
+}
+
+// A level for all, beside those of some subsystems, is that of the others, each time.
+func TestLevelsOfSomeAndOfAll(t *testing.T) {
+	owner := logging{log: logs.New(slog.DiscardHandler, slog.LevelInfo)}
+	h := New(Config{Owner: owner, Log: slog.New(slog.DiscardHandler)}).Handler(Socket{})
+	for range 20 {
+		r := httptest.NewRequestWithContext(t.Context(), "PUT", "http://localhost/v1/logs/levels", strings.NewReader(`{"api": "debug", "all": "error", "sums": "debug"}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := owner.log.Levels(); w.Code != 204 || got["api"] != "debug" || got["sums"] != "debug" || got["node"] != "error" {
+			t.Fatalf("%d %s: the levels are %v", w.Code, w.Body, got)
+		}
+	}
 }
