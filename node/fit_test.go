@@ -14,6 +14,7 @@ import (
 
 	"p2pnode/internal/require"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/storage"
 )
 
@@ -189,6 +190,55 @@ func TestFittedWhileRecordsComeAndGo(t *testing.T) {
 	want := learner.FitPersonal(n.Task(), live, make([]float64, 3))
 	if m := fittedNow(t, n, t.Context()); !m.Current || m.Records != 30 || !floats.Same(m.Theta, want.Theta) {
 		t.Errorf("%+v, want %+v of %d records", m, want, len(live))
+	}
+}
+
+// A model that was fitted while the records of a file came is not that of all of them.
+func TestFittedDuringAnImport(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	s := attachedSession(t, n)
+	file, imported := "a,b,y\n"+strings.Repeat("0.5,0.25,1\n", 2*handOver), make(chan error, 1)
+	go func() {
+		_, err := n.Import(t.Context(), strings.NewReader(file), api.ImportOptions{})
+		imported <- err
+	}()
+	for first, ended := true, false; !ended; first = false {
+		select {
+		case c := <-s.loop.records:
+			if first {
+				fittedNow(t, n, t.Context())
+			}
+			c.done <- nil
+		case err := <-imported:
+			require.NoError(t, err)
+			ended = true
+		}
+	}
+	if m := fittedNow(t, n, t.Context()); m.Records != 30+2*handOver {
+		t.Errorf("the model knows %d records of %d", m.Records, 30+2*handOver)
+	}
+}
+
+// That records have changed counts once a fit sees them: one that began before would count as
+// knowing them.
+func TestFitsAreOutdatedByWhatTheySee(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 30), nil)
+	changes := func() uint64 {
+		n.fits.mu.Lock()
+		defer n.fits.mu.Unlock()
+		return n.fits.changes
+	}
+	before := changes()
+	n.Stored()               // from now on the count is kept up to date
+	n.records.reading.Lock() // no fit sees the new record yet
+	added := make(chan error, 1)
+	go func() { added <- n.Add(t.Context(), lineRecords(fixed(2), 1)) }()
+	require.Eventually(t, "the record is stored and counted", func() bool { return n.Stored() == 31 })
+	early := changes()
+	n.records.reading.Unlock()
+	require.NoError(t, <-added)
+	if late := changes(); early != before || late == before {
+		t.Errorf("%d changes, %d before a fit sees the record, %d in the end", before, early, late)
 	}
 }
 

@@ -251,7 +251,7 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, size int64, noted 
 	if err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
-	n.fits.outdated()
+	defer n.fits.outdated() // a fit that begins meanwhile may not know all of them
 	for {
 		some, err := n.some(first)
 		if err == nil && len(some) == 0 {

@@ -141,13 +141,13 @@ func (n *Node) tellStored(c storage.Changes) {
 
 // changed passes on what was just stored and replaced. The caller holds n.storing.
 func (n *Node) changed(c storage.Changes) error {
-	switch {
+	stored := n.records.change(c)
+	switch { // after that, or a fit that begins in between would count as knowing the change
 	case len(c.Erased) > 0:
 		n.fits.recordsDeleted()
 	case len(c.Stored) > 0:
 		n.fits.outdated()
 	}
-	stored := n.records.change(c)
 	var erased []learner.Seq
 	for _, r := range c.Erased {
 		erased = append(erased, r.Seq)
