@@ -47,11 +47,11 @@ func (n *Node) paid() map[storage.SumID][]privacy.Cohort {
 }
 
 // contribution returns what the records of these cohorts add to a sum at a public model.
-// It uses their slots in order of arrival, at most as many as the sum takes.
+// It uses their training slots in order of arrival, at most as many as the sum takes.
 func (n *Node) contribution(s *learner.Summing, rows *ownRows, cohorts []privacy.Cohort, at []float64) learner.Contribution {
 	var records []learner.Record
 	for r := range rows.slots() {
-		if len(records) < n.files.Task.Sums.Records && slices.Contains(cohorts, r.Cohort) {
+		if len(records) < n.files.Task.Sums.Records && !r.Seq.HeldOut() && slices.Contains(cohorts, r.Cohort) {
 			records = append(records, r)
 		}
 	}

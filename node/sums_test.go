@@ -622,6 +622,11 @@ func TestRecordsThatASumDoesNotTakeWait(t *testing.T) {
 	if got := p.payers(committeeSize, 2, 1); !slices.Equal(got, []privacy.Cohort{2}) {
 		t.Errorf("cohorts %v pay for the second epoch", got)
 	}
+	// Of a record that was held out and is deleted there is no slot that takes another one's place.
+	require.NoError(t, n.Delete(t.Context(), []uint64{learner.Fold}))
+	if _, slots, err := n.contributionTo(p.only(), n.sums.walks[0]).Vector([]privacy.Cohort{1}); err != nil || slots != 20 {
+		t.Errorf("%d records of a cohort are in the sum, want 20, %v", slots, err)
+	}
 	// An earlier version made larger cohorts: then the sum takes what it can of one.
 	n.files.Task.Sums.Records = 10
 	if got := p.payers(committeeSize, 2, 1); !slices.Equal(got, []privacy.Cohort{2}) {
