@@ -9,6 +9,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
+	"p2pnode/testnet/sim"
 )
 
 const (
@@ -73,7 +74,7 @@ func (c canary) newWorld(y float64, slots, batch int, norm func([]float64) float
 	var w world
 	gradients := make([][]float64, slots)
 	for i := range slots {
-		r := learner.Record{Seq: trainingSeq(i), Cohort: cohort, X: c, Y: y}
+		r := learner.Record{Seq: sim.TrainingSeq(i), Cohort: cohort, X: c, Y: y}
 		if i > 0 {
 			r.X = make([]float64, len(c))
 			if batch == slots {
@@ -92,15 +93,6 @@ func (c canary) newWorld(y float64, slots, batch int, norm func([]float64) float
 		w.sums = append(w.sums, sum)
 	}
 	return w
-}
-
-// trainingSeq is the arrival number of the i-th record that is not held out.
-func trainingSeq(i int) learner.Seq {
-	seq := learner.Seq(i + i/4 + 1)
-	if seq.HeldOut() {
-		seq++
-	}
-	return seq
 }
 
 // clippedGradient is -2 (y - score) x, shortened to the clip in the given norm,

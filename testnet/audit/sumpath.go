@@ -167,7 +167,7 @@ func (p *sumPath) device(direction canary, y float64) (records []learner.Record)
 	if p.task.Constant > 0 {
 		x = append(slices.Clone(x), p.task.Constant)
 	}
-	return append(records, learner.Record{Seq: trainingSeq(len(records)), Cohort: cohort, X: x, Y: y, Key: 1})
+	return append(records, learner.Record{Seq: sim.TrainingSeq(len(records)), Cohort: cohort, X: x, Y: y, Key: 1})
 }
 
 // company returns nine records, the fewest beside which one more counts for second
@@ -180,7 +180,7 @@ func (p *sumPath) company(direction canary) (records []learner.Record) {
 	length := math.Sqrt(longest*longest-1./(slots*slots)) * slots / (slots - 1)
 	floats.Scale(length/l2(x), x)
 	for i := range slots - 1 {
-		records = append(records, learner.Record{Seq: trainingSeq(i), Cohort: cohort, X: x, Y: 1})
+		records = append(records, learner.Record{Seq: sim.TrainingSeq(i), Cohort: cohort, X: x, Y: 1})
 	}
 	return records
 }

@@ -93,14 +93,14 @@ func LayRecords(list []Participant, count, width int, draw func(i int, own []lea
 // gives them their parts of the features.
 func NewRecords(own []learner.Record, features []float64) {
 	width := len(features) / len(own)
-	var seq learner.Seq
 	for k := range own {
-		if seq++; seq.HeldOut() {
-			seq++
-		}
-		own[k] = learner.Record{Seq: seq, X: features[k*width : (k+1)*width : (k+1)*width]}
+		own[k] = learner.Record{Seq: TrainingSeq(k), X: features[k*width : (k+1)*width : (k+1)*width]}
 	}
 }
+
+// TrainingSeq is the arrival number of a device's i-th record that is not held out, i
+// from 0.
+func TrainingSeq(i int) learner.Seq { return learner.Seq(i + i/(learner.Fold-1) + 1) }
 
 // fill makes the records of agent i: a linear model of its own on unit vectors, with
 // a little noise.

@@ -107,12 +107,8 @@ func (e *examples) accuracy(theta []float64) float64 {
 // records makes training records with features x times scale(x).
 func (e *examples) records(scale func(x []float64) float64) []learner.Record {
 	out := make([]learner.Record, len(e.x))
-	seq := learner.Seq(0)
 	for k, x := range e.x {
-		if seq++; seq.HeldOut() {
-			seq++
-		}
-		out[k] = learner.Record{Seq: seq, Cohort: 1, Y: e.y[k], X: floats.ScaleTo(make([]float64, len(x)), scale(x), x)}
+		out[k] = learner.Record{Seq: sim.TrainingSeq(k), Cohort: 1, Y: e.y[k], X: floats.ScaleTo(make([]float64, len(x)), scale(x), x)}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/testnet"
+	"p2pnode/testnet/sim"
 )
 
 // centre is about the mean rating; a public constant.
@@ -40,24 +41,12 @@ func (k *kind) people(d *dataset, s *split, seed uint64) (*testnet.Dataset, erro
 				p.Test = append(p.Test, r)
 				continue
 			}
-			r.Seq = afterHeldOut(p.Records)
+			r.Seq = sim.TrainingSeq(len(p.Records))
 			p.Records = append(p.Records, r)
 		}
 		set.People = append(set.People, p)
 	}
 	return set, nil
-}
-
-// afterHeldOut is the arrival number of a record after these that is not held out.
-func afterHeldOut(records []learner.Record) learner.Seq {
-	next := learner.Seq(1)
-	if n := len(records); n > 0 {
-		next = records[n-1].Seq + 1
-	}
-	for next.HeldOut() {
-		next++
-	}
-	return next
 }
 
 // encoding says how ratings become records.

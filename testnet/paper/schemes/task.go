@@ -71,12 +71,10 @@ func baseTask(name, loss string, p int) *learner.Task {
 
 // trainingRecords numbers n records so that none of them is held out.
 func trainingRecords(n int, draw func() ([]float64, float64)) []learner.Record {
-	records := make([]learner.Record, 0, n)
-	for seq := learner.Seq(1); len(records) < n; seq++ {
-		if !seq.HeldOut() {
-			x, y := draw()
-			records = append(records, learner.Record{Seq: seq, Cohort: 1, X: x, Y: y})
-		}
+	records := make([]learner.Record, n)
+	for i := range records {
+		x, y := draw()
+		records[i] = learner.Record{Seq: sim.TrainingSeq(i), Cohort: 1, X: x, Y: y}
 	}
 	return records
 }

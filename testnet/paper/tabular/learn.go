@@ -24,12 +24,8 @@ type node struct {
 // newNode numbers the training records, which it takes over, as a device does that
 // holds none of them out: the test records are separate already. All are of one cohort.
 func newNode(name string, train, test []learner.Record) node {
-	seq := learner.Seq(0)
 	for i := range train {
-		if seq++; seq.HeldOut() {
-			seq++
-		}
-		train[i].Seq, train[i].Cohort = seq, 1
+		train[i].Seq, train[i].Cohort = sim.TrainingSeq(i), 1
 	}
 	return node{name: name, train: train, test: test}
 }
