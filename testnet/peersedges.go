@@ -83,26 +83,22 @@ func measureEdges(o *PeersOptions, n int) (EdgesRow, error) {
 
 // describe fills in the properties of the graph.
 func (row *EdgesRow) describe(edges [][]learner.Edge, groups []int) {
-	index := make(map[learner.ID]int, len(edges))
-	for i := range edges {
-		index[sim.Name(i)] = i
-	}
 	all, same := 0, 0
 	for i := range edges {
 		for _, e := range edges[i] {
 			all++
-			if groups[index[e.Peer]] == groups[i] {
+			if groups[sim.Number(e.Peer)] == groups[i] {
 				same++
 			}
 		}
 	}
 	row.Degree, row.OneGroup = float64(all)/float64(len(edges)), float64(same)/float64(max(1, all))
-	sizes := parts(edges, index)
+	sizes := parts(edges)
 	row.Parts, row.Smallest = len(sizes), slices.Min(sizes)
 }
 
 // parts lists the sizes of the connected components.
-func parts(edges [][]learner.Edge, index map[learner.ID]int) []int {
+func parts(edges [][]learner.Edge) []int {
 	seen := make([]bool, len(edges))
 	var sizes []int
 	for first := range edges {
@@ -113,7 +109,7 @@ func parts(edges [][]learner.Edge, index map[learner.ID]int) []int {
 		part := []int{first}
 		for k := 0; k < len(part); k++ {
 			for _, e := range edges[part[k]] {
-				if j := index[e.Peer]; !seen[j] {
+				if j := sim.Number(e.Peer); !seen[j] {
 					seen[j] = true
 					part = append(part, j)
 				}

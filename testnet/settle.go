@@ -44,7 +44,6 @@ const (
 type settling struct {
 	rule    learner.Graph
 	nodes   []settler
-	index   map[learner.ID]int
 	round   int
 	changed bool
 }
@@ -57,9 +56,8 @@ type settler struct {
 }
 
 func newSettling(rule learner.Graph, ends []graph.End) *settling {
-	s := &settling{rule: rule, nodes: make([]settler, len(ends)), index: map[learner.ID]int{}}
+	s := &settling{rule: rule, nodes: make([]settler, len(ends))}
 	for i, e := range ends {
-		s.index[sim.Name(i)] = i
 		s.nodes[i] = settler{end: e, asked: map[learner.ID]int{}}
 	}
 	weight := make([]float64, len(ends))
@@ -81,10 +79,10 @@ func (s *settling) turn(i int) {
 	n := &s.nodes[i]
 	choice := graph.Choose(s.rule, n.end, n.links, s.candidates(i), true)
 	for _, id := range choice.Drop {
-		s.part(i, s.index[id])
+		s.part(i, sim.Number(id))
 	}
 	for _, id := range choice.Ask {
-		j := s.index[id]
+		j := sim.Number(id)
 		n.asked[id] = s.round
 		w := graph.Weight(s.rule, n.end, s.nodes[j].end)
 		accepted, instead := graph.Accept(s.rule, s.nodes[j].links, graph.Link{Peer: sim.Name(i), Weight: w, Known: true}, true)
@@ -92,7 +90,7 @@ func (s *settling) turn(i int) {
 			continue
 		}
 		if instead != "" {
-			s.part(j, s.index[instead])
+			s.part(j, sim.Number(instead))
 		}
 		n.links = append(n.links, graph.Link{Peer: id, Weight: w, Known: true, Up: true})
 		s.nodes[j].links = append(s.nodes[j].links, graph.Link{Peer: sim.Name(i), Weight: w, Known: true, Up: true, Theirs: true})

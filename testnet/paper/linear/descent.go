@@ -88,8 +88,8 @@ func (j *joint) descend(start [][]float64, rounds int, seed uint64, see func(p p
 		p := sim.Participant{ID: sim.Name(i), Records: j.records[i], Edges: j.edges[i], Policy: policy}
 		if len(start) > 0 {
 			p.Start = &learner.State{Round: 1, Model: start[i]}
-			for k, e := range j.edges[i] {
-				p.Start.Heard = append(p.Start.Heard, learner.Heard{Peer: e.Peer, Weight: e.Weight, Round: 1, Model: start[j.peers[i][k]]})
+			for _, e := range j.edges[i] {
+				p.Start.Heard = append(p.Start.Heard, learner.Heard{Peer: e.Peer, Weight: e.Weight, Round: 1, Model: start[sim.Number(e.Peer)]})
 			}
 		}
 		c.Participants = append(c.Participants, p)

@@ -10,6 +10,7 @@ import (
 	"p2pnode/privacy/accountant"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/sim"
 )
 
 // The plain loop and the agents are two programs for one objective: without noise
@@ -213,9 +214,9 @@ func TestWarmStart(t *testing.T) {
 	for i := range models {
 		var degree float64
 		want := make([]float64, d.p)
-		for k, e := range d.edges[i] {
+		for _, e := range d.edges[i] {
 			degree += e.Weight
-			floats.AddScaled(want, e.Weight, models[d.peers[i][k]])
+			floats.AddScaled(want, e.Weight, models[sim.Number(e.Peer)])
 		}
 		c := 0.3 * float64(len(d.people[i].train.x)) / 100
 		floats.Scale(1/degree, want)

@@ -19,7 +19,6 @@ type problem struct {
 	seed   uint64
 	people []person
 	edges  [][]learner.Edge
-	peers  [][]int // the other ends of the edges
 }
 
 // person is one agent's data. Rows of train and test are x in [-1, 1]^p.
@@ -57,27 +56,11 @@ func draw(seed uint64, n, p int) *problem {
 		profiles[i] = drawn.Target
 	}
 	d.edges = sim.ProfileGraph(profiles, n-1, gamma)
-	d.peers = ends(d.edges)
 	return d
 }
 
 func (e *examples) add(x []float64, y float64) {
 	e.x, e.y = append(e.x, x), append(e.y, y)
-}
-
-// ends returns the numbers of the agents at the other ends of the edges.
-func ends(edges [][]learner.Edge) [][]int {
-	index := make(map[learner.ID]int, len(edges))
-	for i := range edges {
-		index[sim.Name(i)] = i
-	}
-	peers := make([][]int, len(edges))
-	for i := range edges {
-		for _, e := range edges[i] {
-			peers[i] = append(peers[i], index[e.Peer])
-		}
-	}
-	return peers
 }
 
 // accuracies measures models of raw features on the people's test records. There may be

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"p2pnode/privacy/accountant"
+	"p2pnode/testnet/sim"
 )
 
 // reading is one reading of the paper's algorithm, equations 4 and 6, on raw features
@@ -99,8 +100,8 @@ func (s *descent) update(i, t int, random *rand.Rand) {
 	c := m / mostRecords
 	alpha := 1 / (1 + s.mu*c*s.smooth[i])
 	floats.Scale(1-alpha, theta)
-	for k, e := range s.edges[i] {
-		floats.AddScaled(theta, alpha*e.Weight/s.degree[i], s.models[s.peers[i][k]])
+	for _, e := range s.edges[i] {
+		floats.AddScaled(theta, alpha*e.Weight/s.degree[i], s.models[sim.Number(e.Peer)])
 	}
 	floats.AddScaled(theta, -alpha*s.mu*c, g)
 }

@@ -8,6 +8,7 @@ import (
 
 	"p2pnode/testnet/page"
 	"p2pnode/testnet/paper"
+	"p2pnode/testnet/sim"
 )
 
 // Constants of the private warm start, Bellet et al. 2018, appendix C.
@@ -66,8 +67,8 @@ func (d *problem) propagate(local [][]float64) [][]float64 {
 			}
 			c := warmMu * float64(len(d.people[i].train.x)) / mostRecords
 			floats.ScaleTo(models[i], c/(1+c), local[i])
-			for k, e := range d.edges[i] {
-				floats.AddScaled(models[i], e.Weight/degree/(1+c), models[d.peers[i][k]])
+			for _, e := range d.edges[i] {
+				floats.AddScaled(models[i], e.Weight/degree/(1+c), models[sim.Number(e.Peer)])
 			}
 		}
 	}

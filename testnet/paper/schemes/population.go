@@ -92,13 +92,12 @@ func randomGraph(random *rand.Rand) [][]learner.Edge {
 
 // connected reports whether messages from agent 0 reach everyone.
 func connected(edges [][]learner.Edge) bool {
-	index := numbers(edges)
 	seen := make([]bool, len(edges))
 	seen[0] = true
 	reached := 1
 	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
 		for _, e := range edges[queue[0]] {
-			if j := index[e.Peer]; !seen[j] {
+			if j := sim.Number(e.Peer); !seen[j] {
 				seen[j] = true
 				reached++
 				queue = append(queue, j)
@@ -108,24 +107,14 @@ func connected(edges [][]learner.Edge) bool {
 	return reached == len(edges)
 }
 
-// numbers are the positions of the agents by name.
-func numbers(edges [][]learner.Edge) map[learner.ID]int {
-	index := make(map[learner.ID]int, len(edges))
-	for i := range edges {
-		index[sim.Name(i)] = i
-	}
-	return index
-}
-
 // selfWeights are the a_kk of the Metropolis rule, with the others' weights divided by
 // lazy.
 func selfWeights(edges [][]learner.Edge, lazy int) []float64 {
-	index := numbers(edges)
 	weights := make([]float64, len(edges))
 	for i := range edges {
 		weights[i] = 1
 		for _, e := range edges[i] {
-			weights[i] -= 1 / float64(lazy*(1+max(len(edges[i]), len(edges[index[e.Peer]]))))
+			weights[i] -= 1 / float64(lazy*(1+max(len(edges[i]), len(edges[sim.Number(e.Peer)]))))
 		}
 	}
 	return weights
