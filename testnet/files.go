@@ -2,7 +2,6 @@ package testnet
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,37 +22,29 @@ const (
 // replacing those of an earlier run. The page lists made as the facts of how they were
 // made.
 func (r *Result) WriteFiles(dir string, made ...page.Fact) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("testnet: write the results: %w", err)
-	}
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
+	return writeFiles(dir, []resultFile{
 		{PageFile, func(w io.Writer) error { return r.writePage(w, made...) }},
 		{RawFile, r.writeRaw},
 		{CurveFile, r.writeCurve},
 		{GainFile, r.writeGain},
-	} {
-		if err := writeFile(filepath.Join(dir, file.name), file.write); err != nil {
-			return fmt.Errorf("testnet: write the results: %w", err)
-		}
-	}
-	return nil
+	})
 }
 
-// writeFile makes name a file with what write writes. If that fails, as on a full disk, what was
-// there before stays.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name + ".new")
-	if err != nil {
-		return err
+// resultFile is a file of results with what writes it.
+type resultFile struct {
+	name  string
+	write func(io.Writer) error
+}
+
+// writeFiles writes files of results to dir, which it makes.
+func writeFiles(dir string, files []resultFile) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("testnet: write the results: %w", err)
 	}
-	if err = errors.Join(write(f), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	for _, file := range files {
+		if err := page.WriteFile(filepath.Join(dir, file.name), file.write); err != nil {
+			return fmt.Errorf("testnet: write the results: %w", err)
+		}
 	}
 	return nil
 }

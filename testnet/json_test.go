@@ -3,7 +3,6 @@ package testnet
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -186,27 +185,6 @@ func TestRawNumbersAddUp(t *testing.T) {
 	for _, v := range object["trials"].([]any) {
 		trial := v.(map[string]any)
 		schema{"method": "string", "seed": "number", "seconds": "number", "expected": "number", "delivered": "number", "unfinished": "number", "curve": "array", "load": "object or null"}.check(t, trial)
-	}
-}
-
-// A result that cannot be written leaves the one before it, and nothing else.
-func TestWriteFileKeepsTheOldOne(t *testing.T) {
-	name := filepath.Join(t.TempDir(), RawFile)
-	for _, c := range []struct {
-		text string
-		err  error
-	}{{"first", nil}, {"second, cut off", errors.New("no space")}} {
-		err := writeFile(name, func(w io.Writer) error {
-			_, err := io.WriteString(w, c.text)
-			return errors.Join(err, c.err)
-		})
-		if !errors.Is(err, c.err) {
-			t.Errorf("error %v, want %v", err, c.err)
-		}
-	}
-	entries, err := os.ReadDir(filepath.Dir(name))
-	if text, _ := os.ReadFile(name); err != nil || string(text) != "first" || len(entries) != 1 {
-		t.Errorf("%q in %d files, %v", text, len(entries), err)
 	}
 }
 

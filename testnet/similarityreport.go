@@ -3,8 +3,6 @@ package testnet
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -125,26 +123,17 @@ const graphRawFile = "graph.json"
 // groups to dir, which it makes, and returns the names. made says on the page how they
 // were made.
 func (r *GraphResult) WriteFiles(dir string, made ...page.Fact) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("testnet: write the results: %w", err)
-	}
-	names := []string{graphPageFile, graphRawFile}
-	if err := writeFile(filepath.Join(dir, graphPageFile), func(w io.Writer) error { return r.writePage(w, made...) }); err != nil {
-		return nil, fmt.Errorf("testnet: write the results: %w", err)
-	}
-	if err := writeFile(filepath.Join(dir, graphRawFile), r.WriteJSON); err != nil {
-		return nil, fmt.Errorf("testnet: write the results: %w", err)
-	}
+	files := []resultFile{{graphPageFile, func(w io.Writer) error { return r.writePage(w, made...) }}, {graphRawFile, r.WriteJSON}}
 	for _, sweep := range graphSweeps {
 		for _, groups := range graphGroups {
-			name := fmt.Sprintf("graph-%s-%d.svg", sweep, groups)
-			if err := writeFile(filepath.Join(dir, name), r.chart(sweep, groups).WriteSVG); err != nil {
-				return nil, fmt.Errorf("testnet: write the results: %w", err)
-			}
-			names = append(names, name)
+			files = append(files, resultFile{fmt.Sprintf("graph-%s-%d.svg", sweep, groups), r.chart(sweep, groups).WriteSVG})
 		}
 	}
-	return names, nil
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = file.name
+	}
+	return names, writeFiles(dir, files)
 }
 
 // chart draws the share, by weight, against a setting: solid lines know of the

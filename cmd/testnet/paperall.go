@@ -139,7 +139,7 @@ func (o *paperOptions) reportOne(cmd *cobra.Command, e paper.Entry) error {
 }
 
 func (o *paperOptions) writeIndex(cmd *cobra.Command, entries []paper.Entry) error {
-	return paper.WriteFile(filepath.Join(o.out, indexFile), func(w io.Writer) error {
+	return page.WriteFile(filepath.Join(o.out, indexFile), func(w io.Writer) error {
 		return paper.WriteIndex(w, entries,
 			page.Fact{Name: "Command", Value: "testnet paper all" + flagsText(cmd.Flags()), Code: true},
 			page.Fact{Name: "Version", Value: version()})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"p2pnode/testnet"
+	"p2pnode/testnet/page"
 )
 
 const peersAbout = `Peers measures how candidates get about by gossip: how many exchanges, and how
@@ -117,9 +118,5 @@ func (o *peersOptions) writePlot(rows []testnet.PeersRow) (string, error) {
 		return "", fmt.Errorf("--out: %w", err)
 	}
 	path := filepath.Join(o.out, testnet.PeersFile)
-	file, err := os.Create(path)
-	if err != nil {
-		return "", fmt.Errorf("--out: %w", err)
-	}
-	return path, errors.Join(testnet.WritePeersPlot(file, rows), file.Close())
+	return path, page.WriteFile(path, func(w io.Writer) error { return testnet.WritePeersPlot(w, rows) })
 }

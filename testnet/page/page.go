@@ -1,6 +1,6 @@
 // Package page writes what was measured as one HTML file that needs nothing else: text,
 // tables and plots as SVG, readable in light and dark, with the keyboard and without a
-// network. It knows nothing about what was measured.
+// network. It knows nothing about what was measured. [WriteFile] replaces a file whole.
 package page
 
 // Page is one report.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"p2pnode/testnet/page"
@@ -57,31 +55,11 @@ func (r *Result) write(j *Job) error {
 		".json": r.WriteJSON,
 		".csv":  r.writeCSV,
 	} {
-		if err := WriteFile(j.path(ending), write); err != nil {
+		if err := page.WriteFile(j.path(ending), write); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// WriteFile writes a file in one go: an older one stays until the new one is complete.
-func WriteFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if err := write(f); err != nil {
-		f.Close()
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // Validate finds a row with inconsistent claims: numbers that are not finite, a valid
