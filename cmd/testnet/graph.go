@@ -62,6 +62,9 @@ func (o *graphOptions) run(cmd *cobra.Command) error {
 	if r := learner.Clusters().Release; o.Budget.Epsilon > r.MaxEpsilon || o.Budget.Delta > r.MaxDelta {
 		return usageError{fmt.Errorf("the task clusters allows at most --epsilon %g and --delta %g", r.MaxEpsilon, r.MaxDelta)}
 	}
+	if err := makeOut(o.out); err != nil {
+		return err
+	}
 	var stop func()
 	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "graph: %d of %d runs")
 	r, err := testnet.MeasureGraph(cmd.Context(), o.GraphOptions)
@@ -79,17 +82,18 @@ func (o *graphOptions) run(cmd *cobra.Command) error {
 }
 
 func (o *graphOptions) report(cmd *cobra.Command, r *testnet.GraphResult) error {
-	files, err := r.WriteFiles(o.out,
-		page.Fact{Name: "Command", Value: "testnet graph" + flagsText(cmd.Flags()), Code: true}, page.Fact{Name: "Version", Value: version()})
-	if err != nil {
-		return err
-	}
 	notes := io.Writer(cmd.OutOrStdout())
 	write := r.WriteTable
 	if o.json {
 		notes, write = cmd.ErrOrStderr(), r.WriteJSON
 	}
 	if err := write(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	// After the table: what was measured is not lost where there is no room for files.
+	files, err := r.WriteFiles(o.out,
+		page.Fact{Name: "Command", Value: "testnet graph" + flagsText(cmd.Flags()), Code: true}, page.Fact{Name: "Version", Value: version()})
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(notes, "\nPage, raw numbers and plots: %s/%s.\n", o.out, strings.Join(files, ", "))

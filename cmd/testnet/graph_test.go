@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"p2pnode/internal/require"
 )
 
 func TestGraphUsage(t *testing.T) {
@@ -28,6 +32,30 @@ func TestGraphInterrupted(t *testing.T) {
 	code, stdout, stderr := testnetRun(t, ctx, "graph", "--nodes", "40", "--seeds", "1", "--out", t.TempDir())
 	if code != exitInterrupted || !strings.Contains(stdout, "INTERRUPTED") {
 		t.Errorf("exit %d, output %q, errors %q; want %d", code, stdout, stderr, exitInterrupted)
+	}
+}
+
+// Where results can go is found out before anything is measured; if files cannot be written
+// after all, what was measured is printed.
+func TestNoRoomForFiles(t *testing.T) {
+	for _, c := range []struct{ command, file string }{
+		{"graph --nodes 40 --seeds 1", "graph.html"},
+		{"peers --nodes 40", "peers.svg"},
+	} {
+		out := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(out, c.file, "in the way"), 0o700))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		code, stdout, stderr := testnetRun(t, ctx, append(strings.Fields(c.command), "--out", out)...)
+		if code != exitFailed || !strings.Contains(stdout, "INTERRUPTED") || !strings.Contains(stderr, c.file) {
+			t.Errorf("%s: exit %d, output %q, errors %q", c.command, code, stdout, stderr)
+		}
+		file := filepath.Join(out, "file")
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+		code, stdout, stderr = testnetRun(t, t.Context(), append(strings.Fields(c.command), "--out", file)...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, "--out "+file) {
+			t.Errorf("%s: exit %d, output %q, errors %q", c.command, code, stdout, stderr)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -63,6 +62,9 @@ func (o *peersOptions) run(cmd *cobra.Command) error {
 	if err := o.Validate(); err != nil {
 		return usageError{err}
 	}
+	if err := makeOut(o.out); err != nil {
+		return err
+	}
 	rows, edges, err := o.measure(cmd)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -88,13 +90,23 @@ func (o *peersOptions) measure(cmd *cobra.Command) (rows []testnet.PeersRow, edg
 }
 
 func (o *peersOptions) report(w io.Writer, rows []testnet.PeersRow, edges []testnet.EdgesRow, complete bool) error {
-	where, err := o.writePlot(rows)
-	if err != nil {
+	write := o.writeTables
+	if o.json {
+		write = testnet.WritePeersJSON
+	}
+	if err := write(w, rows, edges, complete); err != nil {
 		return err
 	}
-	if o.json {
-		return testnet.WritePeersJSON(w, rows, edges, complete)
+	// After the tables: what was measured is not lost where there is no room for the plot.
+	plot := filepath.Join(o.out, testnet.PeersFile)
+	if err := page.WriteFile(plot, func(w io.Writer) error { return testnet.WritePeersPlot(w, rows) }); err != nil || o.json {
+		return err
 	}
+	_, err := fmt.Fprintf(w, "Plot: %s\n", plot)
+	return err
+}
+
+func (o *peersOptions) writeTables(w io.Writer, rows []testnet.PeersRow, edges []testnet.EdgesRow, complete bool) error {
 	if err := testnet.WritePeersTable(w, rows, o.Churn); err != nil {
 		return err
 	}
@@ -104,19 +116,9 @@ func (o *peersOptions) report(w io.Writer, rows []testnet.PeersRow, edges []test
 			return err
 		}
 	}
-	notes := "Plot: " + where + "\n"
 	if !complete {
-		notes = "\nINTERRUPTED: runs are missing.\n" + notes
+		_, err := fmt.Fprintln(w, "\nINTERRUPTED: runs are missing.")
+		return err
 	}
-	_, err = io.WriteString(w, notes)
-	return err
-}
-
-// writePlot writes the plot and says where it is.
-func (o *peersOptions) writePlot(rows []testnet.PeersRow) (string, error) {
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return "", fmt.Errorf("--out: %w", err)
-	}
-	path := filepath.Join(o.out, testnet.PeersFile)
-	return path, page.WriteFile(path, func(w io.Writer) error { return testnet.WritePeersPlot(w, rows) })
+	return nil
 }
