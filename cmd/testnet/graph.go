@@ -46,7 +46,7 @@ func newGraph() *cobra.Command {
 	release := learner.Clusters().Release
 	f := cmd.Flags()
 	f.IntVar(&o.Nodes, "nodes", 300, "people in a network")
-	f.IntVar(&o.Seeds, "seeds", 5, "networks of each kind, from --seed up; curves use at most 3")
+	f.IntVar(&o.Seeds, "seeds", 5, "networks of each kind, from --seed up; curves use at most 2")
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed gives the same table")
 	f.Float64Var(&o.Budget.Epsilon, "epsilon", release.Epsilon, "privacy budget of every record")
 	f.Float64Var(&o.Budget.Delta, "delta", release.Delta, "room for exceptions to epsilon, see docs/privacy.md")
