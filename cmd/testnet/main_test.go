@@ -94,6 +94,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--groups 1 --task clusters", "--groups 1: must be a number from 2 to 10"},
 		{"--netns 5 --task linear", "--netns: goes with --processes"},
 		{"--loss 0.2 --task linear", "--loss: goes with --processes"},
+		{"--processes 9 --online 0.5 --task linear", "--online: goes with --netns"},
 		{"export", "--out: say where"},
 		{"--data ml-100k/u.data --node-column user", "--node-column: goes with --data and a CSV"},
 		{"export surplus", "unknown argument"},

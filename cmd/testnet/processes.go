@@ -36,14 +36,11 @@ func (f *daemonFlags) register(cmd *cobra.Command) {
 // find returns what the flags ask for, with the program to run; nil for nodes in
 // this process. It may build the program, in dir.
 func (f *daemonFlags) find(cmd *cobra.Command, o *options, dir string) (*testnet.Daemons, error) {
-	set := cmd.Flags().Changed
-	if !set("processes") {
-		for _, name := range []string{"netns", "p2pnode", "loss", "latency", "online", "spell"} {
-			if set(name) {
-				return nil, usageError{fmt.Errorf("--%s: goes with --processes", name)}
-			}
-		}
-		return nil, nil
+	if err := needs(cmd, "processes", "netns", "p2pnode", "loss", "latency", "online", "spell"); err != nil || !cmd.Flags().Changed("processes") {
+		return nil, err
+	}
+	if err := needs(cmd, "netns", "loss", "latency", "online", "spell"); err != nil {
+		return nil, err
 	}
 	switch {
 	case f.processes < 2:

@@ -108,6 +108,9 @@ func (o *rehearseOptions) check() (*learner.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--task %s: %w", o.task, err)
 	}
+	if o.catalogue != "" && t.SumsCatalogue() == "" {
+		return nil, errors.New("--catalogue: the task makes no private sum by the keys that a public file lists: leave it out")
+	}
 	return t, testnet.Rehearsable(t)
 }
 

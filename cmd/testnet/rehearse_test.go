@@ -21,6 +21,7 @@ func TestRehearseUsage(t *testing.T) {
 		{"rehearse --task movies --data people.csv --nodes 1", "--nodes 1: must be a number from 2 up"},
 		{"rehearse --task movies --data people.csv --records 0", "--records 0"},
 		{"rehearse --task movies --data people.csv --records 4 --json", "--records 4: must be a number from 5 up"},
+		{"rehearse --task movies --data people.csv --catalogue movies.csv", "--catalogue: the task makes no private sum"},
 		{"rehearse surplus", "unknown argument"},
 	} {
 		code, stdout, stderr := testnetRun(t, t.Context(), strings.Fields(c.args)...)

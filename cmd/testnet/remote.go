@@ -45,6 +45,16 @@ func onlyWith(cmd *cobra.Command, other, why string, goes ...string) (err error)
 	return err
 }
 
+// needs refuses flags that change nothing without another one.
+func needs(cmd *cobra.Command, other string, names ...string) error {
+	for _, name := range names {
+		if set := cmd.Flags().Changed; set(name) && !set(other) {
+			return usageError{fmt.Errorf("--%s: goes with --%s", name, other)}
+		}
+	}
+	return nil
+}
+
 // nodes are the nodes at the addresses of the command line.
 func (f *remoteFlags) nodes(cmd *cobra.Command, args []string) (nodes []*testnet.Elsewhere, err error) {
 	if err := onlyWith(cmd, "api", "whose nodes have been made", "token-file", "json", "out", "seed"); err != nil {
