@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -69,16 +67,7 @@ func (o *graphOptions) run(cmd *cobra.Command) error {
 	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "graph: %d of %d runs")
 	r, err := testnet.MeasureGraph(cmd.Context(), o.GraphOptions)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	if failed := o.report(cmd, r); failed != nil {
-		return failed
-	}
-	if err != nil {
-		return errInterrupted
-	}
-	return nil
+	return finish(err, func() error { return o.report(cmd, r) })
 }
 
 func (o *graphOptions) report(cmd *cobra.Command, r *testnet.GraphResult) error {

@@ -71,6 +71,21 @@ func removeInUse(dir string) {
 // errInterrupted says that the results are complete only up to an interruption.
 var errInterrupted = errors.New("interrupted")
 
+// finish reports what was measured when the measurement ended with err, unless that is
+// more than an interruption.
+func finish(err error, report func() error) error {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if failed := report(); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
 // run is the command with its surroundings handed in; dir is an empty directory
 // for the nodes. It returns the exit code.
 func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -66,16 +64,7 @@ func (o *peersOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	rows, edges, err := o.measure(cmd)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	if failed := o.report(cmd.OutOrStdout(), rows, edges, err == nil); failed != nil {
-		return failed
-	}
-	if err != nil {
-		return errInterrupted
-	}
-	return nil
+	return finish(err, func() error { return o.report(cmd.OutOrStdout(), rows, edges, err == nil) })
 }
 
 func (o *peersOptions) measure(cmd *cobra.Command) (rows []testnet.PeersRow, edges []testnet.EdgesRow, err error) {

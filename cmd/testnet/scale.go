@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -79,16 +77,7 @@ func (o *scaleOptions) run(cmd *cobra.Command) error {
 	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "scale: %d of %d steps")
 	s, err := testnet.MeasureScale(cmd.Context(), o.ScaleOptions)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	if failed := o.report(cmd.OutOrStdout(), s, err == nil); failed != nil {
-		return failed
-	}
-	if err != nil {
-		return errInterrupted
-	}
-	return nil
+	return finish(err, func() error { return o.report(cmd.OutOrStdout(), s, err == nil) })
 }
 
 func (o *scaleOptions) report(w io.Writer, s testnet.Scale, complete bool) error {
@@ -114,20 +103,11 @@ func (o *scaleOptions) runHours(cmd *cobra.Command) error {
 	o.Progress, stop = showCounts(cmd.ErrOrStderr(), "scale: %d of %d virtual minutes")
 	h, err := testnet.MeasureHours(cmd.Context(), o.ScaleOptions, o.hours)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	write := testnet.Hours.Write
+	write := h.Write
 	if o.json {
-		write = testnet.Hours.WriteJSON
+		write = h.WriteJSON
 	}
-	if failed := write(h, cmd.OutOrStdout()); failed != nil {
-		return failed
-	}
-	if err != nil {
-		return errInterrupted
-	}
-	return nil
+	return finish(err, func() error { return write(cmd.OutOrStdout()) })
 }
 
 // runSums computes private sums. It refuses flags for agents.
@@ -152,16 +132,7 @@ func (o *scaleOptions) runSums(cmd *cobra.Command) error {
 	s.Progress, stop = showCounts(cmd.ErrOrStderr(), "scale: %d of %d contributions")
 	rows, err := testnet.MeasureSums(cmd.Context(), s)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	if failed := o.reportSums(cmd.OutOrStdout(), rows, err == nil); failed != nil {
-		return failed
-	}
-	if err != nil {
-		return errInterrupted
-	}
-	return nil
+	return finish(err, func() error { return o.reportSums(cmd.OutOrStdout(), rows, err == nil) })
 }
 
 func (o *scaleOptions) reportSums(w io.Writer, rows []testnet.SumScaleRow, complete bool) error {
