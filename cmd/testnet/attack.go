@@ -37,7 +37,7 @@ a bar is not held.
 
 // attackOptions are the flags of attack.
 type attackOptions struct {
-	daemon            daemonFlags
+	program           string // the p2pnode to attack
 	minutes           float64
 	quick, list, json bool
 }
@@ -55,7 +55,7 @@ func newAttack(scenarios []attack.Scenario, dir string) *cobra.Command {
 	f.BoolVar(&o.quick, "quick", false, "some seconds of each attack, smaller ones, and none that takes minutes: three minutes in all")
 	f.Float64Var(&o.minutes, "minutes", 2, "how long an attack lasts that has no end of its own")
 	f.BoolVar(&o.list, "list", false, "say which attacks there are, and make none")
-	f.StringVar(&o.daemon.program, "p2pnode", "", "the p2pnode to attack (default: the one beside testnet, or built from the source)")
+	f.StringVar(&o.program, "p2pnode", "", "the p2pnode to attack (default: the one beside testnet, or built from the source)")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
 }
@@ -133,7 +133,7 @@ func (o *attackOptions) ready(cmd *cobra.Command, chosen []attack.Scenario, dir 
 	}
 	err := attack.Available()
 	if err == nil {
-		options.Program, err = o.daemon.locate(cmd, dir)
+		options.Program, err = locate(cmd, o.program, dir)
 	}
 	if err == nil {
 		return chosen, nil

@@ -25,7 +25,7 @@ programs send over this machine's is counted too. It takes Linux.`
 // idleOptions are the flags of idle.
 type idleOptions struct {
 	testnet.IdleOptions
-	daemon  daemonFlags
+	named   string // the p2pnode to run; "": see locate
 	minutes float64
 	json    bool
 }
@@ -47,7 +47,7 @@ func newIdle(dir string) *cobra.Command {
 	f.DurationVar(&o.Settle, "settle", 90*time.Second, "how long to leave them alone first, once they are connected")
 	f.StringVar(&o.Power, "power", "normal", "normal, or low: as in p2pnode init")
 	f.BoolVar(&o.MDNS, "mdns", false, "let them look at the local network too")
-	f.StringVar(&o.daemon.program, "p2pnode", "", "the p2pnode to run (default: the one beside testnet, or built from the source)")
+	f.StringVar(&o.named, "p2pnode", "", "the p2pnode to run (default: the one beside testnet, or built from the source)")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
 }
@@ -58,7 +58,7 @@ func (o *idleOptions) run(cmd *cobra.Command) error {
 		return usageError{err}
 	}
 	var err error
-	if o.Program, err = o.daemon.locate(cmd, o.Dir); err != nil {
+	if o.Program, err = locate(cmd, o.named, o.Dir); err != nil {
 		return err
 	}
 	cost, err := o.measure(cmd)

@@ -52,16 +52,16 @@ func (f *daemonFlags) find(cmd *cobra.Command, o *options, dir string) (*testnet
 	if err := d.Validate(f.processes); err != nil {
 		return nil, usageError{err}
 	}
-	program, err := f.locate(cmd, dir)
+	program, err := locate(cmd, f.program, dir)
 	d.Program = program
 	return d, err
 }
 
-// locate finds the daemon's program: the one that was named, the one beside this
-// program, or one built from the source around the working directory.
-func (f *daemonFlags) locate(cmd *cobra.Command, dir string) (string, error) {
-	if f.program != "" {
-		path, err := exec.LookPath(f.program)
+// locate finds the daemon's program: the one that was named, if any, the one beside this
+// program, or one built in dir from the source around the working directory.
+func locate(cmd *cobra.Command, named, dir string) (string, error) {
+	if named != "" {
+		path, err := exec.LookPath(named)
 		if err != nil {
 			return "", usageError{fmt.Errorf("--p2pnode: %w", err)}
 		}

@@ -40,7 +40,7 @@ type rehearseOptions struct {
 	task, data, node, catalogue string
 	nodes, records              int
 	seed                        uint64
-	daemon                      daemonFlags
+	program                     string // the p2pnode to run
 	json, skipBad               bool
 }
 
@@ -65,7 +65,7 @@ func newRehearse(dir string) *cobra.Command {
 	f.IntVar(&o.records, "records", 1000, "so many records of each at most, chosen at random")
 	f.Uint64Var(&o.seed, "seed", 1, "fixes the people and the records")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "leave lines out that cannot be read, and say how many")
-	f.StringVar(&o.daemon.program, "p2pnode", "", "the p2pnode to run (default: the one beside testnet, or built from the source)")
+	f.StringVar(&o.program, "p2pnode", "", "the p2pnode to run (default: the one beside testnet, or built from the source)")
 	f.BoolVar(&o.json, "json", false, "write one JSON object to standard output, and nothing else")
 	return cmd
 }
@@ -119,7 +119,7 @@ func (o *rehearseOptions) rehearse(cmd *cobra.Command, dir string, t *learner.Ta
 	if err != nil {
 		return nil, err
 	}
-	program, err := o.daemon.locate(cmd, dir)
+	program, err := locate(cmd, o.program, dir)
 	if err != nil {
 		return nil, err
 	}

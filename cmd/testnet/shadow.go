@@ -99,7 +99,7 @@ func (o *options) writeShadow(cmd *cobra.Command) error {
 		return err
 	}
 	if o.daemons.program != "" { // hosts have working directories of their own
-		if o.daemons.program, err = o.daemons.locate(cmd, dir); err != nil {
+		if o.daemons.program, err = locate(cmd, o.daemons.program, dir); err != nil {
 			return err
 		}
 	}
