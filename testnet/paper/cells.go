@@ -56,7 +56,7 @@ func openCells(path string, h header, wanted func(kept) bool) (c *cellFile, lost
 	}
 	c = &cellFile{file: f}
 	good, lost := c.read(text, h)
-	if !all(c.done, wanted) {
+	if slices.ContainsFunc(c.done, func(k kept) bool { return !wanted(k) }) {
 		c.done, good, lost = nil, 0, true
 	}
 	if lost {
@@ -74,10 +74,6 @@ func openCells(path string, h header, wanted func(kept) bool) (c *cellFile, lost
 		err = c.write(h)
 	}
 	return c, lost, err
-}
-
-func all(cells []kept, wanted func(kept) bool) bool {
-	return !slices.ContainsFunc(cells, func(k kept) bool { return !wanted(k) })
 }
 
 // read takes the cells from text, up to the first line that is incomplete, and returns

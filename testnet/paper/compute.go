@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,7 +23,7 @@ const grace = 2 * time.Second
 // finished by then is abandoned.
 func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error) error {
 	cells = slices.Clone(cells)
-	slices.SortStableFunc(cells, func(a, b Cell) int { return cmpDown(a.Cost, b.Cost) })
+	slices.SortStableFunc(cells, func(a, b Cell) int { return cmp.Compare(b.Cost, a.Cost) })
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var mu sync.Mutex
@@ -50,29 +51,20 @@ func compute(ctx context.Context, cells []Cell, m *Meter, keep func(kept) error)
 		}
 		finished <- err
 	}()
-	err, waited := await(ctx, finished)
-	if waited {
+	select {
+	case err := <-finished:
 		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-finished:
+		return err
+	case <-time.After(grace):
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	ended = true
 	return ctx.Err()
-}
-
-// await waits for what is still running, and after ctx has ended no longer than grace.
-func await(ctx context.Context, finished <-chan error) (err error, waited bool) {
-	select {
-	case err := <-finished:
-		return err, true
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-finished:
-		return err, true
-	case <-time.After(grace):
-		return nil, false
-	}
 }
 
 // each calls do for the cells that are solo, or for the others, at most limit at once,
@@ -86,16 +78,6 @@ func each(cells []Cell, solo bool, limit int, do func(Cell) error) error {
 		}
 	}
 	return group.Wait()
-}
-
-func cmpDown(a, b float64) int {
-	switch {
-	case a > b:
-		return -1
-	case a < b:
-		return 1
-	}
-	return 0
 }
 
 // compute runs one cell.
