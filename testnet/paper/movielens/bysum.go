@@ -3,8 +3,6 @@ package movielens
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/stat"
-
 	"p2pnode/learner"
 	"p2pnode/privacy"
 	"p2pnode/testnet"
@@ -100,9 +98,7 @@ func (e *experiment) sumRows(done paper.Done) []paper.Row {
 		}
 		r := row(fmt.Sprintf("%s: %s", metadata.name, of.setting), of.g, with, 0)
 		r.Valid = of.g.epsilon > 0
-		r.Alone = paper.Number(meanAlone(pairs))
-		gain := testnet.Bootstrap(pairs, resamples, e.seeds[0])
-		r.GainLow, r.GainHigh = paper.Number(gain.Low), paper.Number(gain.High)
+		e.gain(&r, pairs)
 		r.Note = testnet.Judge(testnet.Evidence{Pairs: pairs, Free: free, Seed: e.seeds[0]}).String()
 		rows = append(rows, r)
 	}
@@ -111,15 +107,5 @@ func (e *experiment) sumRows(done paper.Done) []paper.Row {
 
 // sumPairs is pairs of a private sum.
 func (e *experiment) sumPairs(name string, done paper.Done) (pairs []testnet.Pair, with []float64) {
-	for i := range e.seeds {
-		alone, sum := done[e.aloneKey(metadata, i)], done[e.sumKey(i)]
-		if alone == nil || sum == nil {
-			continue
-		}
-		with = append(with, stat.Mean(sum[name], nil))
-		for j, person := range alone["person"] {
-			pairs = append(pairs, testnet.Pair{Person: int(person), Train: int(alone["records"][j]), Alone: alone["error"][j], With: sum[name][j]})
-		}
-	}
-	return pairs, with
+	return e.pairsOf(metadata, done, func(i int) []float64 { return done[e.sumKey(i)][name] })
 }

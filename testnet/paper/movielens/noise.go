@@ -2,7 +2,6 @@ package movielens
 
 import (
 	"fmt"
-	"slices"
 
 	"p2pnode/privacy/accountant"
 	"p2pnode/testnet/page"
@@ -19,11 +18,9 @@ func (e *experiment) noise() page.Section {
 		Caption: fmt.Sprintf("Losses summed: Laplace noise of each of %d updates, in units of the clip, on the sum of the gradients, at delta = exp(-5)", noiseUpdates),
 		Head:    []string{"training ratings", "claimed eps", "noise it adds", "true eps", "if clipped in l1", "noise it would take", "times more"},
 	}
-	sizes := trainingSizes(e.data, &e.splits[0])
-	slices.Sort(sizes)
 	var summed reading
 	summed.sum = true
-	for _, m := range []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]} {
+	for _, m := range trainingSizes(e.data, &e.splits[0]) {
 		for _, eps := range epsilons {
 			step := accountant.KairouzShare(eps, paperDelta, noiseUpdates)
 			added := 2 / (step * float64(m))

@@ -47,9 +47,7 @@ func (e *experiment) kindRows(k kind, done paper.Done) []paper.Row {
 		}
 		r := row(k.name+": together", g, with, paperNumber)
 		r.Valid = g.epsilon > 0
-		r.Alone = paper.Number(meanAlone(pairs))
-		gain := testnet.Bootstrap(pairs, resamples, e.seeds[0])
-		r.GainLow, r.GainHigh = paper.Number(gain.Low), paper.Number(gain.High)
+		e.gain(&r, pairs)
 		if k.leaks() && r.Valid {
 			r.Note = "valid for the messages, given the features; these are factors of everybody's ratings, as in the paper, and are not private"
 		}
@@ -81,22 +79,33 @@ func (e *experiment) errors(splits []paper.Numbers) []float64 {
 	return errs
 }
 
-// pairs sets everyone's error beside that of their tuned lone model, over the splits
-// that have both. It also returns the mean error of each of these splits.
+// pairs sets everyone's error after learning together beside that of their tuned lone
+// model, over the splits that have both. It also returns the mean error of each of these
+// splits.
 func (e *experiment) pairs(k kind, g guarantee, done paper.Done) (pairs []testnet.Pair, with []float64) {
+	return e.pairsOf(k, done, func(i int) []float64 { return done[e.key(k, g, i)]["error"] })
+}
+
+// pairsOf is pairs for the errors of a split that errs returns, nil where it has none.
+func (e *experiment) pairsOf(k kind, done paper.Done, errs func(i int) []float64) (pairs []testnet.Pair, with []float64) {
 	for i := range e.seeds {
-		alone, together := done[e.aloneKey(k, i)], done[e.key(k, g, i)]
-		if alone == nil || together == nil {
+		alone, list := done[e.aloneKey(k, i)], errs(i)
+		if alone == nil || list == nil {
 			continue
 		}
-		with = append(with, stat.Mean(together["error"], nil))
+		with = append(with, stat.Mean(list, nil))
 		for j, person := range alone["person"] {
-			pairs = append(pairs, testnet.Pair{
-				Person: int(person), Train: int(alone["records"][j]), Alone: alone["error"][j], With: together["error"][j],
-			})
+			pairs = append(pairs, testnet.Pair{Person: int(person), Train: int(alone["records"][j]), Alone: alone["error"][j], With: list[j]})
 		}
 	}
 	return pairs, with
+}
+
+// gain sets what a row gains over the tuned lone models of the same people.
+func (e *experiment) gain(r *paper.Row, pairs []testnet.Pair) {
+	r.Alone = paper.Number(meanAlone(pairs))
+	gain := testnet.Bootstrap(pairs, resamples, e.seeds[0])
+	r.GainLow, r.GainHigh = &gain.Low, &gain.High
 }
 
 // verdict is that of valid privacy at epsilon 1 with features that are not secret.

@@ -14,10 +14,8 @@ type leak struct{ least, median, most float64 }
 // leak computes it from the noise that was added; norm is the largest l1 norm of a
 // movie's features.
 func (e *experiment) leak(r reading, norm, eps float64, updates int) (leak, error) {
-	sizes := trainingSizes(e.data, &e.splits[0])
-	slices.Sort(sizes)
 	var values [3]float64
-	for i, m := range []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]} {
+	for i, m := range trainingSizes(e.data, &e.splits[0]) {
 		var err error
 		if values[i], err = trueEpsilon(r.sensitivity(m, norm)*accountant.KairouzShare(eps, paperDelta, updates), updates); err != nil {
 			return leak{}, err
@@ -51,10 +49,12 @@ func trueEpsilon(a float64, updates int) (float64, error) {
 	return min(loss.Epsilon(paperDelta), a*float64(updates)), nil
 }
 
-func trainingSizes(d *dataset, s *split) []int {
+// trainingSizes are the fewest, the median and the most training ratings of a person.
+func trainingSizes(d *dataset, s *split) [3]int {
 	sizes := make([]int, users)
 	for _, r := range s.training(d.ratings) {
 		sizes[r.user]++
 	}
-	return sizes
+	slices.Sort(sizes)
+	return [3]int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}
 }
