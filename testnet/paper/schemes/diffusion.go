@@ -105,9 +105,9 @@ func (s diffusionSetting) task() *learner.Task {
 func (s diffusionSetting) carried(self float64) privacy.CarriedSensitivity {
 	c := privacy.ContractingSensitivity(s.step(), 1, diffusionRho/(featureBound*featureBound))
 	switch s.scheme {
-	case "transmit-only":
+	case transmit:
 		c.Keep *= self
-	case "iid":
+	case iid:
 		c.Keep = 0
 	}
 	if s.by == agentPrinted {
@@ -125,10 +125,10 @@ func (s diffusionSetting) claimed() float64 {
 }
 
 // worth is the epsilon that one record of a stream pays at equal noise power: it is
-// seen in the first round, and the private state carries its effect to all later ones.
-// The agent with the largest own weight pays most.
-func (s diffusionSetting) worth(self float64) float64 {
-	c := s.carried(self)
+// seen in the first round, and the private state of graph-homomorphic noise carries its
+// effect to all later ones. No scheme of these runs depends on the weights.
+func (s diffusionSetting) worth() float64 {
+	c := s.carried(0)
 	d, squares := c.Step, 0.
 	for range s.rounds {
 		squares += d * d
@@ -161,7 +161,7 @@ func (s diffusionSetting) policy(t *learner.Task, self float64) (privacy.Policy,
 		return t.Design(privacy.Design{Noise: privacy.Unprotected}).Policy()
 	case budgeted:
 		d := t.Design(privacy.Design{Budget: privacy.Budget{Epsilon: s.epsilon, Delta: diffusionTail}, Releases: s.rounds})
-		if s.scheme != "iid" {
+		if s.scheme != iid {
 			// The task does not know the weights and designs for r = 1. The account
 			// charges the true r, so that every scheme may use up the same budget.
 			d.Carried = s.carried(self)
@@ -170,7 +170,7 @@ func (s diffusionSetting) policy(t *learner.Task, self float64) (privacy.Policy,
 		return d.Policy()
 	}
 	scale := s.scale(self)
-	if s.scheme == "iid" {
+	if s.scheme == iid {
 		scale /= s.step() // it is added to the sum of gradients
 	}
 	noise, clip := privacy.NewLaplace, math.Sqrt(diffusionWidth)

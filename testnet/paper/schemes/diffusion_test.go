@@ -111,12 +111,12 @@ func TestClaimedEpsilonIsThatOfTheAccount(t *testing.T) {
 func TestWorthOfNoise(t *testing.T) {
 	s := diffusionSetting{equalPower, iid, .01, 8000, 1, 0}
 	want := accountant.GaussianEpsilon(diffusionTail, 2*.01*featureBound/math.Sqrt2)
-	if got := s.worth(0); math.Abs(got/want-1) > 1e-9 {
+	if got := s.worth(); math.Abs(got/want-1) > 1e-9 {
 		t.Errorf("independent noise: %v, want %v", got, want)
 	}
 	s.scheme = homomorphic
 	want = accountant.GaussianEpsilon(diffusionTail, 2*.01*featureBound/math.Sqrt2/math.Sqrt(2*.001-1e-6))
-	if got := s.worth(0); math.Abs(got/want-1) > 1e-4 {
+	if got := s.worth(); math.Abs(got/want-1) > 1e-4 {
 		t.Errorf("graph-homomorphic: %v, want %v", got, want)
 	}
 }

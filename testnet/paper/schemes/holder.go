@@ -50,7 +50,7 @@ func (h *holder) model() []float64 {
 	w := h.State().Model
 	if h.noise != nil {
 		share := h.self // a_kk (1 - c)
-		if h.scheme == "graph-homomorphic" {
+		if h.scheme == homomorphic {
 			share = 1
 		}
 		floats.AddScaled(w, -share, h.noise)
@@ -70,7 +70,7 @@ func (h *holder) Receive(now time.Duration, m learner.Message) (learner.Output, 
 
 // Released implements [learner.Agent]. For a whole vector it draws the noise again.
 func (h *holder) Released(now time.Duration, a privacy.Answer) learner.Output {
-	if m := h.asked.Mechanism; h.scheme != "iid" && m.Protected() && !a.Exhausted() {
+	if m := h.asked.Mechanism; h.scheme != iid && m.Protected() && !a.Exhausted() {
 		zero := make([]float64, len(a.Sum))
 		h.noise = h.twin.Answer(m, []privacy.Sum{m.NewBounded(1, h.slots, zero)}).Sum
 		floats.Scale(1/float64(h.slots), h.noise)

@@ -147,7 +147,7 @@ func (s diffusionSetting) rows(f found) []paper.Row {
 	switch s.by {
 	case withoutNoise:
 	case equalPower:
-		row.Epsilon, row.Delta, row.Valid = paper.Number(s.worth(0)), paper.Number(diffusionTail), true
+		row.Epsilon, row.Delta, row.Valid = paper.Number(s.worth()), paper.Number(diffusionTail), true
 	default:
 		row.Epsilon, row.Delta, row.Valid = paper.Number(s.claimed()), paper.Number(0), true
 		if s.by == budgeted {
@@ -158,7 +158,7 @@ func (s diffusionSetting) rows(f found) []paper.Row {
 	for i, v := range diffusionPublished(s) {
 		r, ok := f.over(s.key(), "rest").fill(row, i)
 		if r.Measure = diffusionMeasures[i]; v > 0 {
-			r = published(r, v, independent)
+			r = published(r, v)
 		}
 		if ok {
 			rows = append(rows, r)

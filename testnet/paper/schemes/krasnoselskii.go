@@ -132,7 +132,7 @@ func (s kmSetting) row(f found) (paper.Row, bool) {
 		}
 	}
 	if v, ok := kmPublished(s); ok {
-		row = published(row, v, independent)
+		row = published(row, v)
 	}
 	return f.over(s.key(), "rmse").fill(row, s.rounds())
 }

@@ -74,7 +74,7 @@ func noiseRows(f found) []paper.Row {
 		row := published(paper.Row{
 			Setting: "one release of one number: " + string(l), Measure: "noise std, sensitivity 1",
 			Epsilon: paper.Number(kmBudget.Epsilon), Delta: paper.Number(kmBudget.Delta), Valid: l != theorem6,
-		}, scalarPublished[l], independent)
+		}, scalarPublished[l])
 		if c := f.over(lawKey(l), "deltas"); l == theorem6 && c.seeds > 0 {
 			row.TrueDelta = paper.Number(c.mean[0])
 		}

@@ -91,11 +91,11 @@ func polarReport(f found, quick bool) *paper.Report {
 		if k > settings[0].steps {
 			break
 		}
-		row := published(paper.Row{Setting: fmt.Sprintf("%d iterations: %s", k, withoutObfuscation), Measure: "sub-optimality"}, polarPublished[0][i], independent)
+		row := published(paper.Row{Setting: fmt.Sprintf("%d iterations: %s", k, withoutObfuscation), Measure: "sub-optimality"}, polarPublished[0][i])
 		r.Rows = appendRow(r.Rows, plain, row, k)
 		for _, s := range settings[:len(deltas)] {
 			row := paper.Row{Setting: fmt.Sprintf("%d iterations: Delta %d", k, s.delta), Measure: "sub-optimality"}
-			r.Rows = appendRow(r.Rows, f.over(s.key(), "excess"), published(row, polarPublished[s.delta][i], independent), k/s.delta)
+			r.Rows = appendRow(r.Rows, f.over(s.key(), "excess"), published(row, polarPublished[s.delta][i]), k/s.delta)
 		}
 	}
 	for i, update := range updates {

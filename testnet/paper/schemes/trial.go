@@ -118,9 +118,9 @@ func (l line) series(name string, style page.Style) (page.Series, bool) {
 	return s, true
 }
 
-// published is a number of a paper, or of an independent program that repeated it.
-func published(row paper.Row, v float64, source string) paper.Row {
-	row.Published, row.Source = paper.Number(v), source
+// published gives a row the number of an independent program that repeated the paper's figure.
+func published(row paper.Row, v float64) paper.Row {
+	row.Published, row.Source = paper.Number(v), independent
 	return row
 }
 
