@@ -11,8 +11,8 @@ func builtin(name string, features []Feature, target Target) *Task {
 	return t.Complete(Keys{"learner": true, "target.center": true}, Expected{})
 }
 
-// directions returns n number features in [-1, 1].
-func directions(n int) []Feature {
+// NumberFeatures returns n features x1, x2, ..., numbers in [-1, 1].
+func NumberFeatures(n int) []Feature {
 	features := make([]Feature, n)
 	for i := range features {
 		features[i] = Feature{Name: fmt.Sprintf("x%d", i+1), Kind: "number", Min: -1, Max: 1}
@@ -46,7 +46,7 @@ func Movies() *Task {
 // similarity of two people is known, as in the paper: all declare the direction of
 // their target model as their public profile.
 func Linear() *Task {
-	t := builtin("linear", directions(20), Target{Name: "y"})
+	t := builtin("linear", NumberFeatures(20), Target{Name: "y"})
 	t.Normalise, t.Constant = true, 0 // the paper's models go through the origin
 	t.Mu, t.Lambda, t.Clip, t.Radius = 2, 1, 0.35, 10
 	t.Graph = Graph{Rule: "profile", Degree: 20, Gamma: 0.1, Profile: 2}
@@ -59,7 +59,7 @@ func Linear() *Task {
 // nodes find similar nodes by what they release. The numbers were chosen on other seeds
 // than those of any report.
 func Clusters() *Task {
-	t := builtin("clusters", directions(10), Target{Name: "y"})
+	t := builtin("clusters", NumberFeatures(10), Target{Name: "y"})
 	t.Normalise, t.Constant = true, 0
 	t.Mu, t.Lambda, t.Clip, t.Radius = 5, 1, 0.2, 10
 	t.Graph = Graph{Rule: "released", Degree: 10, Gamma: 0.2}

@@ -42,10 +42,7 @@ func mutes() Scenario {
 
 // inRounds is a task of diffusion whose nodes wait ten seconds for each other.
 func inRounds() *learner.Task {
-	t := &learner.Task{Name: "rounds", Learner: "diffusion", Target: learner.Target{Name: "y", Min: 0, Max: 10}}
-	for i := range 4 {
-		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprintf("x%d", i+1), Kind: "number", Min: -1, Max: 1})
-	}
+	t := &learner.Task{Name: "rounds", Learner: "diffusion", Features: learner.NumberFeatures(4), Target: learner.Target{Name: "y", Min: 0, Max: 10}}
 	t.Rounds.Seconds = 10
 	t.Release.MaxReleases = 50_000
 	return t.Complete(learner.Keys{"learner": true, "rounds.seconds": true, "release.max_releases": true}, learner.Expected{})

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"crypto/ed25519"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -87,9 +86,7 @@ func sumTask(recipe string, o Options) *learner.Task {
 	case "gradient":
 		t.Sums.Recipes[0].Rounds = o.Releases
 	}
-	for i := range features {
-		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprint("x", i+1), Kind: "number", Min: -1, Max: 1})
-	}
+	t.Features = append(t.Features, learner.NumberFeatures(features)...)
 	for i := range committeeSize {
 		who, err := summing.PeerOf(sums.Identity(sim.DeviceKey(-1 - i).Public().(ed25519.PublicKey)))
 		if err != nil {

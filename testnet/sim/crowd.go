@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -26,10 +25,7 @@ type Crowd struct {
 func (c Crowd) task() *learner.Task {
 	t := learner.Linear()
 	t.Name, t.Loss, t.Target.Min, t.Target.Max = "crowd", "squared", -5, 5
-	t.Constant, t.Features = 0, nil
-	for k := range c.Dimension {
-		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprintf("x%d", k+1), Kind: "number", Min: -1, Max: 1})
-	}
+	t.Constant, t.Features = 0, learner.NumberFeatures(c.Dimension)
 	t.Graph = learner.Graph{Rule: "random", Degree: c.Neighbours}
 	return t
 }

@@ -1,7 +1,6 @@
 package crowd
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -109,10 +108,7 @@ func (d problem) graph() [][]learner.Edge {
 // task is the built-in task with these features.
 func task() *learner.Task {
 	t := learner.Linear()
-	t.Features = make([]learner.Feature, features)
-	for k := range t.Features {
-		t.Features[k] = learner.Feature{Name: fmt.Sprintf("x%d", k+1), Kind: "number", Min: -1, Max: 1}
-	}
+	t.Features = learner.NumberFeatures(features)
 	t.ConfidenceAt, t.Graph.Degree = records, neighbours
 	return t
 }

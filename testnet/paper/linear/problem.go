@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -132,10 +131,7 @@ func (e *examples) spectrum() float64 {
 // task is the built-in task for p features.
 func task(p int) *learner.Task {
 	t := learner.Linear()
-	t.Features = make([]learner.Feature, p)
-	for k := range t.Features {
-		t.Features[k] = learner.Feature{Name: fmt.Sprintf("x%d", k+1), Kind: "number", Min: -1, Max: 1}
-	}
+	t.Features = learner.NumberFeatures(p)
 	return t
 }
 

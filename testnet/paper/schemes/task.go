@@ -53,8 +53,8 @@ func (r *run) rounds(seed uint64) (*sim.Result, error) {
 
 // baseTask has the keys that every task needs; records have p coordinates.
 func baseTask(name, loss string, p int) *learner.Task {
-	t := &learner.Task{
-		Name: "schemes", Learner: name, Loss: loss, Target: learner.Target{Name: "y"},
+	return &learner.Task{
+		Name: "schemes", Learner: name, Loss: loss, Features: learner.NumberFeatures(p), Target: learner.Target{Name: "y"},
 		Mu: 1, Clip: 1, ConfidenceAt: 1, Radius: 1e5, CohortSize: 1 << 20,
 		Graph: learner.Graph{Rule: "random", Degree: 10},
 		Local: learner.Local{Eta: 1, Kappa: 1},
@@ -63,10 +63,6 @@ func baseTask(name, loss string, p int) *learner.Task {
 		},
 		Rounds: learner.Rounds{Seconds: 10},
 	}
-	for i := range p {
-		t.Features = append(t.Features, learner.Feature{Name: fmt.Sprintf("x%d", i+1), Kind: "number", Min: -1, Max: 1})
-	}
-	return t
 }
 
 // trainingRecords numbers n records so that none of them is held out.
