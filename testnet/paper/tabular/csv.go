@@ -222,13 +222,5 @@ func (e *csvRun) run(p part) (paper.Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	learn := s.learn
-	if p.sum {
-		learn = s.sum
-	}
-	o, err := learn(nodes, seedOf(p.key()))
-	if err != nil {
-		return nil, err
-	}
-	return o.numbers(nodes), nil
+	return s.run(nodes, p.sum, p.key())
 }

@@ -121,6 +121,19 @@ const (
 	latency  = 5 * time.Millisecond
 )
 
+// run computes the cell of a key: the nodes learn by releases or by a private sum.
+func (s setting) run(nodes []node, sum bool, key string) (paper.Numbers, error) {
+	learn := s.learn
+	if sum {
+		learn = s.sum
+	}
+	o, err := learn(nodes, seedOf(key))
+	if err != nil {
+		return nil, err
+	}
+	return o.numbers(nodes), nil
+}
+
 // learn lets the nodes make their releases on a random graph and measures the
 // models that they end up with.
 func (s setting) learn(nodes []node, seed uint64) (outcome, error) {

@@ -176,13 +176,5 @@ func (e *schoolRun) run(w schoolWay, split uint64) (paper.Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	learn := s.learn
-	if w.learner == bySum {
-		learn = s.sum
-	}
-	o, err := learn(nodes, seedOf(w.key(split)))
-	if err != nil {
-		return nil, err
-	}
-	return o.numbers(nodes), nil
+	return s.run(nodes, w.learner == bySum, w.key(split))
 }
