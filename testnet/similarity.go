@@ -172,15 +172,13 @@ func learnOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budge
 
 // runOver simulates the people of [Clusters] over a graph of the kind.
 func runOver(d *Dataset, kind string, groups int, seed uint64, b privacy.Budget) (*sim.Result, error) {
-	task := *d.Task
-	config := Config{Budget: b}
-	participants, err := config.simulated(d, seed, Broadcast)
+	participants, err := simulated(d, seed, b, Broadcast)
 	if err != nil {
 		return nil, err
 	}
 	s := sim.Config{
-		Task: &task, Participants: participants, Seed: seed, WakeMean: simWake, Latency: simLatency,
-		Until: 100 * time.Duration(task.Release.Releases) * simWake,
+		Task: d.Task, Participants: participants, Seed: seed, WakeMean: simWake, Latency: simLatency,
+		Until: 100 * time.Duration(d.Task.Release.Releases) * simWake,
 	}
 	switch kind {
 	case "random":

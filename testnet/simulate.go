@@ -19,7 +19,7 @@ const (
 // simulation of a thousand agents takes seconds.
 func (c *Config) simulate(_ context.Context, d *Dataset, seed uint64, m Method) (*Trial, error) {
 	start := time.Now()
-	participants, err := c.simulated(d, seed, m)
+	participants, err := simulated(d, seed, c.Budget, m)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,12 @@ func meanRound(states []learner.State) float64 {
 }
 
 // simulated makes the people of a data set the simulation's participants.
-func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant, error) {
-	policy, err := policy(d.Task, c.Budget, m)
+func simulated(d *Dataset, seed uint64, b privacy.Budget, m Method) ([]sim.Participant, error) {
+	design := privacy.Design{Budget: b, Releases: d.Task.Release.Releases}
+	if m == Open {
+		design.Noise = privacy.Unprotected
+	}
+	policy, err := d.Task.Design(design).Policy()
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +135,6 @@ func (c *Config) simulated(d *Dataset, seed uint64, m Method) ([]sim.Participant
 		}
 	}
 	return list, nil
-}
-
-func policy(t *learner.Task, b privacy.Budget, m Method) (privacy.Policy, error) {
-	design := privacy.Design{Budget: b, Releases: t.Release.Releases}
-	if m == Open {
-		design.Noise = privacy.Unprotected
-	}
-	return t.Design(design).Policy()
 }
 
 // knownGraph joins people by the task's rule, everybody being known.
