@@ -107,3 +107,12 @@ func exact(d *json.Decoder, ours bool) error {
 	_, err = d.Token() // the end
 	return err
 }
+
+// encodeJSON returns the text of a method's answer.
+func encodeJSON(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("write the answer: %w", err)
+	}
+	return string(text), nil
+}

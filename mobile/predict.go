@@ -1,9 +1,6 @@
 package mobile
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"p2pnode/learner"
 	"p2pnode/node"
 	"p2pnode/node/api"
@@ -132,13 +129,4 @@ func (n *Node) ExportModel() (parametersLE []byte, err error) {
 		return nil, err
 	}
 	return encodeVector(n.node.Task().Extended(m.Theta)), nil
-}
-
-// encodeJSON returns the text of a method's answer.
-func encodeJSON(v any) (string, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("write the answer: %w", err)
-	}
-	return string(text), nil
 }

@@ -2,7 +2,6 @@ package mobile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -175,8 +174,7 @@ func (c *Config) TicketJSON() (text string, err error) {
 			return "", err
 		}
 	}
-	out, err := json.Marshal(info)
-	return string(out), err
+	return encodeJSON(info)
 }
 
 // describe fills in the fields that follow from the task.
