@@ -76,10 +76,9 @@ func (n *Node) PeersJSON() (peersJSON string, err error) {
 }
 
 // TaskJSON describes the task: {"name":…, "network":…, "loss":…, "columns":[{"name":…,
-// "kind":"number", "min":…, "max":…, "log":…, "values":[…], "edges":[…], "parts":[…], "at":…,
-// "length":…}],
-// "length":…, "target":{"name":…, "classes":[…], "min":…, "max":…, "log":…}}; what a column or
-// the target does not have is left out. A vector of features has length numbers in all;
+// "kind":"number", "min":…, "max":…, "log":…, "values":[…], "edges":[…], "bends":[…],
+// "parts":[…], "at":…, "length":…}], "length":…, "target":{"name":…, "classes":[…],
+// "min":…, "max":…, "log":…}}; what a column or the target does not have is left out. A vector of features has length numbers in all;
 // those of a column begin at "at": one for kinds number, range and key (NaN: unknown),
 // for a time seconds or milliseconds since 1970 (NaN: unknown), one 0 or 1 for each value
 // of a set, the numbers of a vector (all NaN: unknown).
