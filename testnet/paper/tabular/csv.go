@@ -43,7 +43,7 @@ type table struct {
 	node    string // the column
 	task    string // the task of public ranges, or ""
 	leftOut []string
-	taken   int // nodes of --quick, or all
+	more    int // nodes that Options.Quick leaves out
 	hash    string
 	bad     int    // lines that cannot be read and are left out
 	badLine string // one of them, and why
@@ -126,9 +126,10 @@ func readTable(o paper.Options) (*table, error) {
 	if t.owners, err = t.coding.people(at, skipped); err != nil {
 		return nil, err
 	}
-	if t.taken = len(t.owners.list); o.Quick && t.taken > quickNodes {
-		t.taken = quickNodes
-		t.owners.list = t.owners.list[:quickNodes]
+	if o.Quick {
+		all := t.owners.list
+		t.owners.list = all[:min(quickNodes, len(all))]
+		t.more = len(all) - len(t.owners.list)
 	}
 	t.hash = hex.EncodeToString(hash.Sum(nil))
 	return t, nil

@@ -302,3 +302,15 @@ func TestCSVIsDeterministic(t *testing.T) {
 		t.Error("another seed has the same identity")
 	}
 }
+
+func TestQuickSaysWhatItLeavesOut(t *testing.T) {
+	data := write(t, "many.csv", alike(quickNodes+7, fewestRecords, asNumber))
+	table, err := readTable(paper.Options{Quick: true, Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := csvRun{table: table}
+	if notes := strings.Join(e.notes(), "\n"); !strings.Contains(notes, "of 100 nodes") || !strings.Contains(notes, "7 more nodes were left out") {
+		t.Error(notes)
+	}
+}

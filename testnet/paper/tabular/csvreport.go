@@ -198,6 +198,7 @@ func (e *csvRun) notes() []string {
 		text  string
 	}{
 		{e.owners.leftOut, fmt.Sprintf("%%d nodes have fewer than %d records and were left out.", fewestRecords)},
+		{e.more, "%d more nodes were left out, as a quick run takes the first of a file."},
 		{e.owners.unlabelled, "%d rows have nothing in the column to predict and were left out."},
 	} {
 		if n.count > 0 {
