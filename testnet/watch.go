@@ -26,11 +26,11 @@ const (
 	// Better neighbours go on replacing the first ones for a while.
 	linkStill      = 3 * time.Second
 	nodesPerChange = 20
-	// linkStuck is how long the graph may not grow, but so long for each node of a
-	// large network.
 	// mostSatisfied is the share of nodes with all neighbours they want that is
 	// enough: in a large network the last few seek long, and go on seeking.
-	mostSatisfied    = 0.95
+	mostSatisfied = 0.95
+	// linkStuck is how long the graph may not grow, but so long for each node of a
+	// large network.
 	linkStuck        = 10 * time.Second
 	linkStuckPerNode = 50 * time.Millisecond
 	// giveUp is how long no node may release anything before the trial ends

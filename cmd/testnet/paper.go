@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func newExperiment(e paper.Experiment, dir string) *cobra.Command {
 	}
 	if e.Data != "" {
 		long += "\n\nIt needs --data: " + e.Data
-		example += " --data " + max(e.Place, "FILE")
+		example += " --data " + cmp.Or(e.Place, "FILE")
 	}
 	cmd := &cobra.Command{
 		Use:     e.Name,
