@@ -1,8 +1,6 @@
 package testnet
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 )
@@ -16,21 +14,9 @@ type Footprint struct {
 
 // memoryOf reads what the kernel knows about a process; it is zero where the kernel
 // does not say.
-func memoryOf(pid int) (f Footprint) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	if err != nil {
-		return f
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		var kilobytes float64
-		if n, _ := fmt.Sscanf(lines.Text(), "Rss: %f kB", &kilobytes); n == 1 {
-			f.RSS = 1024 * kilobytes
-		}
-		if n, _ := fmt.Sscanf(lines.Text(), "Pss: %f kB", &kilobytes); n == 1 {
-			f.PSS = 1024 * kilobytes
-		}
-	}
-	return f
+func memoryOf(pid int) Footprint {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid)) // it may be no system with such files
+	return Footprint{RSS: 1024 * stated(text, "Rss"), PSS: 1024 * stated(text, "Pss")}
 }
 
 func meanFootprint(all []Footprint) *Footprint {

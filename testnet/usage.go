@@ -38,12 +38,7 @@ func usageOf(pid int) (u usage, err error) {
 		}
 		u.cpu += nanoseconds / 1e9
 		status, _ := os.ReadFile(filepath.Join(t, "status"))
-		for line := range strings.Lines(string(status)) {
-			var sleeps float64
-			if n, _ := fmt.Sscanf(line, "voluntary_ctxt_switches: %f", &sleeps); n == 1 {
-				u.wakeups += sleeps
-			}
-		}
+		u.wakeups += stated(status, "voluntary_ctxt_switches")
 	}
 	devices, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", pid))
 	for line := range strings.Lines(string(devices)) {
@@ -56,4 +51,14 @@ func usageOf(pid int) (u usage, err error) {
 		return usage{}, errNoUsage
 	}
 	return u, nil
+}
+
+// stated is the number that the text of a file of /proc has after a name; 0 if it has none.
+func stated(text []byte, name string) (v float64) {
+	for line := range strings.Lines(string(text)) {
+		if n, _ := fmt.Sscanf(line, name+": %f", &v); n == 1 {
+			return v
+		}
+	}
+	return 0
 }
