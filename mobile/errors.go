@@ -103,25 +103,22 @@ func errorCode(err error) string {
 	if _, has := errors.AsType[*api.Defect](err); has {
 		return CodeDefect
 	}
-	is := func(targets ...error) bool {
-		return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
-	}
 	switch {
 	case err == nil:
 		return ""
-	case storage.DiskFull(err), is(api.ErrFull):
+	case storage.DiskFull(err), is(err, api.ErrFull):
 		return CodeFull
-	case is(storage.ErrBudget):
+	case is(err, storage.ErrBudget):
 		return CodeBudget
-	case is(datadir.ErrOtherTask):
+	case is(err, datadir.ErrOtherTask):
 		return CodeTask
-	case is(api.ErrRequest, api.ErrBadLines, api.ErrImported, api.ErrChanged, storage.ErrNoRecord):
+	case is(err, api.ErrRequest, api.ErrBadLines, api.ErrImported, api.ErrChanged, storage.ErrNoRecord):
 		return CodeInput
-	case lasting(err), is(fs.ErrPermission, syscall.EROFS, syscall.EIO):
+	case lasting(err), is(err, fs.ErrPermission, syscall.EROFS, syscall.EIO):
 		return CodeStorage
-	case is(storage.ErrLocked, context.DeadlineExceeded, context.Canceled):
+	case is(err, storage.ErrLocked, context.DeadlineExceeded, context.Canceled):
 		return CodeBusy
-	case is(fs.ErrNotExist):
+	case is(err, fs.ErrNotExist):
 		return CodeInput
 	}
 	return CodeFailed
@@ -130,8 +127,12 @@ func errorCode(err error) string {
 // lasting reports whether only opening the directory again, or restoring its newest
 // copy, can end an error.
 func lasting(err error) bool {
-	return errors.Is(err, node.ErrRolledBack) || errors.Is(err, storage.ErrRolledBack) || errors.Is(err, storage.ErrPoisoned) ||
-		errors.Is(err, storage.ErrClosed) || errors.Is(err, storage.ErrDamaged) || errors.Is(err, storage.ErrMissing) || errors.Is(err, storage.ErrBudget)
+	return is(err, node.ErrRolledBack, storage.ErrRolledBack, storage.ErrPoisoned, storage.ErrClosed, storage.ErrDamaged, storage.ErrMissing, storage.ErrBudget)
+}
+
+// is reports whether an error is one of the targets.
+func is(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }
 
 // guard is deferred by every exported function: it gives the error its code, and
