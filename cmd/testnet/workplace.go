@@ -37,6 +37,8 @@ func workplace(parent string, stderr io.Writer) (dir string, release func() erro
 	if dir, err = os.MkdirTemp(parent, workplacePrefix); err != nil {
 		return "", nil, err
 	}
-	release, err = occupy(dir)
-	return dir, release, err
+	if release, err = occupy(dir); err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, release, nil
 }
