@@ -98,11 +98,9 @@ func (s sizes) at(done paper.Done, key, x, y string, at float64) (values []float
 		xs, ys := n[key+" "+x], n[key+" "+y]
 		k := sort.SearchFloat64s(xs, at)
 		switch {
-		case k == len(xs):
+		case k == len(xs), k == 0 && xs[k] > at: // beyond the curve
 			continue
-		case k == 0 && xs[0] > at:
-			continue
-		case k == 0 || xs[k] == at:
+		case xs[k] == at:
 			values = append(values, ys[k])
 			continue
 		}
