@@ -49,6 +49,9 @@ func (s *Summed) Known(i int) (*learner.Known, error) {
 	return s.Population.Contributor(own...)
 }
 
+// Newcomer is what people know who added nothing, in the place of [Summed.Known].
+func (s *Summed) Newcomer(int) (*learner.Known, error) { return s.Population.Newcomer(), nil }
+
 // Learn adds up the vectors of contributors with these records, and reads the sums. It
 // adds in whole numbers on the grid of the noise, as a committee does, each of whose
 // members adds its own part of the noise.

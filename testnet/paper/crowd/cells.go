@@ -294,8 +294,7 @@ func (s sizes) bySum(ctx context.Context, d problem) (paper.Numbers, error) {
 	}
 	out := paper.Numbers{ran: {time.Since(began).Seconds()}, memory: {testnet.PeakMemory()}}
 	for name, known := range map[string]func(i int) (*learner.Known, error){
-		fit:   summed.Known,
-		fresh: func(int) (*learner.Known, error) { return summed.Population.Newcomer(), nil },
+		fit: summed.Known, fresh: summed.Newcomer,
 	} {
 		out[name], err = measure(ctx, s.sample, func(i int) (float64, error) {
 			k, err := known(i)

@@ -40,7 +40,7 @@ func bySum(d *problem, people int) (paper.Numbers, error) {
 	for name, known := range map[string]func(int) (*learner.Known, error){
 		accuracy:     private.Known,
 		withoutNoise: free.Known,
-		newcomers:    func(int) (*learner.Known, error) { return private.Population.Newcomer(), nil },
+		newcomers:    private.Newcomer,
 	} {
 		models := make([][]float64, people)
 		for i := range models {

@@ -70,8 +70,7 @@ func (e *experiment) bySum(i int) (paper.Numbers, error) {
 	measured := testnet.Dataset{Task: task, People: set.People}
 	n := paper.Numbers{}
 	for name, known := range map[string]func(int) (*learner.Known, error){
-		privateSum: private.Known, freeSum: free.Known,
-		newcomers: func(int) (*learner.Known, error) { return private.Population.Newcomer(), nil },
+		privateSum: private.Known, freeSum: free.Known, newcomers: private.Newcomer,
 	} {
 		if n[name], err = measured.ErrorsKnowing(known); err != nil {
 			return nil, err
