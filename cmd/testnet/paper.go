@@ -211,8 +211,13 @@ const goesOn = "The same command goes on from here."
 const mostSeeds = 1000
 
 func (o *paperOptions) validate(f *pflag.FlagSet) error {
-	if f.Changed("seeds") && (o.Seeds < 1 || o.Seeds > mostSeeds) {
+	switch {
+	case f.Changed("seeds") && (o.Seeds < 1 || o.Seeds > mostSeeds):
 		return usageError{fmt.Errorf("--seeds %d: choose from 1 to %d", o.Seeds, mostSeeds)}
+	case f.Changed("people") && o.People == 0:
+		return usageError{errors.New("--people 0: say how many, or leave it out")}
+	case o.restart && o.trust:
+		return usageError{errors.New("--trust-cells: does not go with --restart, which takes up no cells")}
 	}
 	return nil
 }

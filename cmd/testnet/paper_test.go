@@ -158,7 +158,7 @@ func TestPaperInterrupted(t *testing.T) {
 func TestPaperUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	fed := madeUp("fed", nil)
-	fed.Data, fed.Place = "ml-100k, from GroupLens", "ml-100k"
+	fed.Data, fed.Place, fed.UsesPeople = "ml-100k, from GroupLens", "ml-100k", true
 	list := []paper.Experiment{madeUp("one", nil), fed}
 	for _, c := range []struct{ args, want string }{
 		{"two", "paper two: choose all or one of one, fed"},
@@ -170,6 +170,8 @@ func TestPaperUsage(t *testing.T) {
 		{"one --seeds 0", "--seeds 0: choose from 1"},
 		{"one --seeds 1000000000", "--seeds 1000000000: choose from 1 to 1000"},
 		{"all --seeds 0", "--seeds 0: choose from 1"},
+		{"fed --data x --people 0", "--people 0: say how many"},
+		{"one --restart --trust-cells", "--trust-cells: does not go with --restart"},
 		{"fed", "--data: needed: ml-100k, from GroupLens"},
 	} {
 		code, stdout, stderr := paperRun(t, t.Context(), list, strings.Fields(c.args)...)
