@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"p2pnode/learner"
-	"p2pnode/privacy"
 	"p2pnode/testnet"
 	"p2pnode/testnet/paper/nodes"
 )
@@ -31,13 +30,12 @@ func (s setting) people(list []node) *testnet.Dataset {
 
 // overNodes is one split at the published budget for real nodes.
 func (e *schoolRun) overNodes() nodes.Trial {
-	w := schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}
 	return nodes.Trial{
-		Name: fmt.Sprintf("the first split, %d rounds", realRounds), Budget: w.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
+		Name: fmt.Sprintf("the first split, %d rounds", realRounds), Budget: atPublished.budget, Seed: e.seed, Cost: 100, Lone: schoolLone(),
 		Measure: learner.MSE, Of: "of (score - 1)/69, mean over schools", Unit: 1. / (mostScore - leastScore),
 		Data: func() (*testnet.Dataset, error) {
 			list := e.owners.share(trainTenths, e.seed)
-			s, err := e.setting(w, list, schoolPace(w.budget).in(realRounds))
+			s, err := e.setting(atPublished, list, schoolPace(atPublished.budget).in(realRounds))
 			if err != nil {
 				return nil, err
 			}

@@ -111,7 +111,7 @@ func schoolWays(quick bool) []schoolWay {
 	if quick {
 		return list
 	}
-	list = append(list, schoolWay{bySum, privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}, schoolWay{learner: "personal"})
+	list = append(list, schoolWay{bySum, atPublished.budget}, schoolWay{learner: "personal"})
 	for _, epsilon := range schoolEpsilons() {
 		list = append(list, schoolWay{"personal", privacy.Budget{Epsilon: epsilon, Delta: publishedDelta}})
 	}

@@ -22,6 +22,9 @@ const (
 	schoolMeasure    = "MSE of (score - 1)/69 over test pupils"
 )
 
+// atPublished is how the schools learn at the published budget.
+var atPublished = schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}
+
 // results are the errors of one kind of model, split by split.
 type results struct {
 	pooled []float64      // over pupils
@@ -95,7 +98,7 @@ func (e *schoolRun) report(done paper.Done) (*paper.Report, error) {
 
 // verdict is that at the published budget.
 func (e *schoolRun) verdict(done paper.Done) string {
-	private := e.results(done, schoolWay{"diffusion", privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}}, "with")
+	private := e.results(done, atPublished, "with")
 	if len(private.pairs) == 0 {
 		return ""
 	}
@@ -111,18 +114,12 @@ func (e *schoolRun) base(done paper.Done) float64 {
 
 // summary compares at the published budget.
 func (e *schoolRun) summary(done paper.Done) string {
-	for _, w := range e.ways {
-		if w.learner != "diffusion" || w.budget != (privacy.Budget{Epsilon: publishedEpsilon, Delta: publishedDelta}) {
-			continue
-		}
-		personal, released, alone := e.results(done, w, "with"), e.results(done, w, "shared"), e.results(done, w, "alone")
-		if len(personal.pooled) == 0 {
-			break
-		}
-		return fmt.Sprintf("At epsilon %g and delta %g the mean squared error is %.5f with a school's own fit and %.5f alone, neither of which is sent; %.5f with the model as released, where %.5f is published.",
-			publishedEpsilon, publishedDelta, stat.Mean(personal.pooled, nil), stat.Mean(alone.pooled, nil), stat.Mean(released.pooled, nil), publishedMRMTL)
+	personal, released, alone := e.results(done, atPublished, "with"), e.results(done, atPublished, "shared"), e.results(done, atPublished, "alone")
+	if len(personal.pooled) == 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("At epsilon %g and delta %g the mean squared error is %.5f with a school's own fit and %.5f alone, neither of which is sent; %.5f with the model as released, where %.5f is published.",
+		publishedEpsilon, publishedDelta, stat.Mean(personal.pooled, nil), stat.Mean(alone.pooled, nil), stat.Mean(released.pooled, nil), publishedMRMTL)
 }
 
 func (e *schoolRun) row(setting string, w schoolWay, model string, got, alone results) paper.Row {
@@ -141,7 +138,7 @@ func (e *schoolRun) row(setting string, w schoolWay, model string, got, alone re
 		return row
 	}
 	row.Epsilon, row.Delta, row.Valid = paper.Number(w.budget.Epsilon), paper.Number(w.budget.Delta), true
-	if w.budget.Epsilon == publishedEpsilon && w.budget.Delta == publishedDelta {
+	if w.budget == atPublished.budget {
 		row.Published, row.Source = paper.Number(publishedMRMTL), publishedSource
 	}
 	return row
