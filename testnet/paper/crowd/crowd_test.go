@@ -60,10 +60,10 @@ func TestGoesOnAfterAnInterruption(t *testing.T) {
 	if !reflect.DeepEqual(again.Rows, whole.Rows) || again.Verdict != whole.Verdict || again.Summary != whole.Summary {
 		t.Errorf("after an interruption %+v, without %+v", again, whole)
 	}
-	if len(whole.Rows) != len(methods()) || whole.Verdict == "" {
+	if len(whole.Rows) != len(methods) || whole.Verdict == "" {
 		t.Fatalf("%d rows, verdict %q", len(whole.Rows), whole.Verdict)
 	}
-	for k, m := range methods() {
+	for k, m := range methods {
 		r := whole.Rows[k]
 		if r.Valid != m.private || (r.Epsilon != nil) != m.private || m.private && (*r.Epsilon != 1 || *r.Delta != 1e-6) {
 			t.Errorf("row %+v", r)

@@ -30,16 +30,14 @@ const (
 	sumNewcomers
 )
 
-func methods() []method {
-	return []method{
-		alone:        {name: "alone, tuned", key: aloneKey, numbers: fit},
-		freeModels:   {name: free.name + ": shared models", key: free.key, numbers: model},
-		freeFits:     {name: free.name + ": what each person uses", key: free.key, numbers: fit},
-		budgetModels: {name: budget.name + ": shared models", key: budget.key, numbers: model, private: true},
-		budgetFits:   {name: budget.name + ": what each person uses", key: budget.key, numbers: fit, private: true},
-		sumFits:      {name: "private sum, no graph: what each person uses", key: sumKey, numbers: fit, private: true},
-		sumNewcomers: {name: "private sum, no graph: newcomers, who added nothing", key: sumKey, numbers: fresh, private: true},
-	}
+var methods = []method{
+	alone:        {name: "alone, tuned", key: aloneKey, numbers: fit},
+	freeModels:   {name: free.name + ": shared models", key: free.key, numbers: model},
+	freeFits:     {name: free.name + ": what each person uses", key: free.key, numbers: fit},
+	budgetModels: {name: budget.name + ": shared models", key: budget.key, numbers: model, private: true},
+	budgetFits:   {name: budget.name + ": what each person uses", key: budget.key, numbers: fit, private: true},
+	sumFits:      {name: "private sum, no graph: what each person uses", key: sumKey, numbers: fit, private: true},
+	sumNewcomers: {name: "private sum, no graph: newcomers, who added nothing", key: sumKey, numbers: fresh, private: true},
 }
 
 // values are the errors of the sample in all finished seeds.
@@ -52,7 +50,7 @@ func (s sizes) values(done paper.Done, m method) (all []float64) {
 
 // pairs are the errors with a method beside those alone.
 func (s sizes) pairs(done paper.Done, m method) (pairs []testnet.Pair) {
-	lone := methods()[alone]
+	lone := methods[alone]
 	for _, seed := range s.seeds {
 		by, with := done[problem{seed, s.people}.cell(lone.key)][lone.numbers], done[problem{seed, s.people}.cell(m.key)][m.numbers]
 		for i := range by {
@@ -80,7 +78,7 @@ func (s sizes) row(done paper.Done, m method) (r paper.Row, ok bool) {
 		r.Epsilon, r.Delta = paper.Number(epsilon), paper.Number(delta)
 	}
 	if pairs := s.pairs(done, m); len(pairs) > 0 {
-		r.Alone = paper.Number(stat.Mean(s.values(done, methods()[alone]), nil))
+		r.Alone = paper.Number(stat.Mean(s.values(done, methods[alone]), nil))
 		if m.key != aloneKey {
 			gain := testnet.Bootstrap(pairs, resamples, s.seeds[0])
 			r.GainLow, r.GainHigh = &gain.Low, &gain.High
@@ -91,19 +89,18 @@ func (s sizes) row(done paper.Done, m method) (r paper.Row, ok bool) {
 
 // verdict judges a private row.
 func (s sizes) verdict(done paper.Done, row int) string {
-	list := methods()
-	pairs := s.pairs(done, list[row])
+	pairs := s.pairs(done, methods[row])
 	if len(pairs) == 0 {
 		return ""
 	}
-	return testnet.Judge(testnet.Evidence{Pairs: pairs, Free: s.pairs(done, list[freeFits]), Base: 0.5, Seed: s.seeds[0]}).String()
+	return testnet.Judge(testnet.Evidence{Pairs: pairs, Free: s.pairs(done, methods[freeFits]), Base: 0.5, Seed: s.seeds[0]}).String()
 }
 
 // report makes the report of what is done. The verdict is that of the private sum, as
 // people would choose it; broadcasts have theirs as a note.
 func (s sizes) report(done paper.Done) (*paper.Report, error) {
 	r := &paper.Report{Notes: s.notes(), Verdict: s.verdict(done, sumFits)}
-	for k, m := range methods() {
+	for k, m := range methods {
 		row, ok := s.row(done, m)
 		if !ok {
 			continue
@@ -126,16 +123,15 @@ func (s sizes) report(done paper.Done) (*paper.Report, error) {
 
 // summary is the main result in a sentence or two.
 func (s sizes) summary(done paper.Done) string {
-	list := methods()
 	text := ""
 	for _, part := range []struct {
 		of     method
 		before string
 	}{
-		{list[alone], fmt.Sprintf("Of %s people with %d records each, models fitted alone err in ", grouped(s.people), records)},
-		{list[freeFits], ", those fitted around what the neighbours say without privacy in "},
-		{list[budgetFits], fmt.Sprintf(", within epsilon %g and delta 1e-6 in ", epsilon)},
-		{list[sumFits], ", and with a private sum at the same budget in "},
+		{methods[alone], fmt.Sprintf("Of %s people with %d records each, models fitted alone err in ", grouped(s.people), records)},
+		{methods[freeFits], ", those fitted around what the neighbours say without privacy in "},
+		{methods[budgetFits], fmt.Sprintf(", within epsilon %g and delta 1e-6 in ", epsilon)},
+		{methods[sumFits], ", and with a private sum at the same budget in "},
 	} {
 		if errors := s.values(done, part.of); len(errors) > 0 {
 			text += fmt.Sprintf("%s%.1f%%", part.before, 100*stat.Mean(errors, nil))
@@ -154,13 +150,12 @@ func (s sizes) curves(done paper.Done) page.Section {
 		Note:  fmt.Sprintf("Means of the first %s people, of whom half an interval of 95 %% is %.4f or less; fits before the end are of %s.", grouped(s.sample), s.precision(done), grouped(s.onTheWay())),
 		X:     page.Axis{Label: "wakes per person", Log: true}, Y: page.Axis{Label: "share predicted wrong"},
 	}
-	list := methods()
 	level := func(m method, name string, colour page.Colour) {
 		if errors := s.values(done, m); len(errors) > 0 {
 			c.Series = append(c.Series, page.Series{Name: name, Style: page.Level, Colour: colour, Y: []float64{stat.Mean(errors, nil)}})
 		}
 	}
-	level(list[alone], "alone, tuned", page.Grey)
+	level(methods[alone], "alone, tuned", page.Grey)
 	for _, w := range []way{free, budget} {
 		for _, of := range []struct {
 			numbers, name string
@@ -177,7 +172,7 @@ func (s sizes) curves(done paper.Done) page.Section {
 			}
 		}
 	}
-	level(list[sumFits], "private sum, no graph", 0)
+	level(methods[sumFits], "private sum, no graph", 0)
 	return page.Section{Title: "The error by the number of wakes", Charts: []page.Chart{c}, Text: []string{
 		"A line with dots is what people use: the fit of each person's own model around what she has heard by then, which is never sent. A dashed line is the models that are sent.",
 		fmt.Sprintf("Within the budget each person makes %d releases, each a little less noisy than the one before, and then is silent.", releases),
@@ -196,7 +191,7 @@ func (s sizes) column(done paper.Done, w way, numbers string, k int) (values []f
 
 // precision is half of the widest 95 % interval of a mean error.
 func (s sizes) precision(done paper.Done) (half float64) {
-	for _, m := range methods() {
+	for _, m := range methods {
 		if errors := s.values(done, m); len(errors) > 1 {
 			half = max(half, 1.96*stat.StdDev(errors, nil)/math.Sqrt(float64(len(errors))))
 		}

@@ -36,12 +36,15 @@ type method struct {
 	truth   func(p int) (float64, error) // the epsilon that holds, if epsilon does not
 }
 
+// tunedAlone is what the others are compared with.
+var tunedAlone = method{name: "alone, tuned", key: loneKey, numbers: accuracy}
+
 // methods in the order of the rows.
 func methods() []method {
 	list := []method{
 		{name: "target models", key: readingsKey, numbers: target},
 		{name: "alone, lambda = 1/m", key: readingsKey, numbers: local, paper: local},
-		{name: "alone, tuned", key: loneKey, numbers: accuracy},
+		tunedAlone,
 		{name: "together, not private", key: togetherKey, numbers: together, paper: together},
 	}
 	for _, eps := range epsilons {
@@ -165,9 +168,8 @@ func (s sizes) gain(r *paper.Row, done paper.Done, m method, n, p int) {
 // pairs are everyone's error shares with a method, beside those of the tuned lone
 // models.
 func (s sizes) pairs(done paper.Done, m method, n, p int) (pairs []testnet.Pair) {
-	alone := method{key: loneKey, numbers: accuracy}
 	for _, seed := range s.seeds {
-		by, with := done[alone.cell(n, p, seed)][accuracy], done[m.cell(n, p, seed)][m.numbers]
+		by, with := done[tunedAlone.cell(n, p, seed)][accuracy], done[m.cell(n, p, seed)][m.numbers]
 		for i := range by {
 			if with == nil {
 				break

@@ -39,13 +39,12 @@ func (s sizes) sizeLine(done paper.Done, m method, p int) (page.Line, bool) {
 	if m.epsilon > 0 {
 		line.Group = fmt.Sprintf("epsilon %v", m.epsilon)
 	}
-	alone := method{key: loneKey, numbers: accuracy}
 	gain := "yes"
 	for _, b := range bins {
 		var with, by, n float64
 		for _, seed := range s.seeds {
 			sizes := done[fmt.Sprintf(readingsKey, p, seed)][records]
-			w, a := done[m.cell(s.agents, p, seed)][m.numbers], done[alone.cell(s.agents, p, seed)][accuracy]
+			w, a := done[m.cell(s.agents, p, seed)][m.numbers], done[tunedAlone.cell(s.agents, p, seed)][accuracy]
 			if sizes == nil || w == nil || a == nil {
 				continue
 			}
