@@ -82,7 +82,8 @@ type contributor struct {
 	dead    map[peer.ID]bool // members that say that the sum is dead
 	decided map[peer.ID]bool // members that say that the list of contributions is decided
 	// patience is how long a fetch may take, so that a member that sends a byte now and
-	// then does not keep the device from the others.
+	// then does not keep the device from the others. It grows only once the sum is closed:
+	// before, a member that lies would keep the device from paying and sending in time.
 	patience time.Duration
 }
 
@@ -194,6 +195,9 @@ func (k *contributor) visit(ctx context.Context, who peer.ID) (answered bool, er
 	if k.due() && !k.self(who) { // a member here gets it from those who have it
 		_, err := k.desk.call(ctx, who, encodeCall(callUpload, k.sum.ID, k.entry))
 		k.complain(who, "upload", err)
+	}
+	if k.machine.Opening() == nil { // who has a result or a list shows the opening, too
+		return true, nil
 	}
 	if n.result.size > 0 && k.desk.resultOf(k.sum.ID) == nil {
 		k.complain(who, "result", k.patiently(ctx, func(ctx context.Context) error {
@@ -309,10 +313,15 @@ func (k *contributor) pay() error {
 // heard too: it is too late when so many of them say that the list is decided that one of
 // them is honest. A contribution that is sent too late is paid for and is in no sum.
 func (k *contributor) payable() *sums.Opening {
-	if k.open == nil || !time.Now().Before(time.Unix(k.open.Closes, 0)) || len(k.decided) > k.sum.Committee.Colluding {
+	if k.open == nil || k.closed(k.open) {
 		return nil
 	}
 	return k.open
+}
+
+// closed reports whether the time for contributions is over.
+func (k *contributor) closed(o *sums.Opening) bool {
+	return !time.Now().Before(time.Unix(o.Closes, 0)) || len(k.decided) > k.sum.Committee.Colluding
 }
 
 // slotAfter returns when a contribution is sent: one tick after it was begun, or two,
@@ -348,13 +357,13 @@ func (k *contributor) serve(upload []byte) error {
 	return nil
 }
 
-// patiently fetches something for as long as patience says, and is more patient the next
-// time if that was too short.
+// patiently fetches something for as long as patience says. If that was too short and the sum
+// is closed, it is more patient the next time.
 func (k *contributor) patiently(ctx context.Context, fetch func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, k.patience)
 	defer cancel()
 	err := fetch(limited)
-	if err != nil && limited.Err() != nil {
+	if err != nil && limited.Err() != nil && k.closed(k.machine.Opening()) {
 		k.patience = min(2*k.patience, longestPause)
 	}
 	return err

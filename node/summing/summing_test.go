@@ -949,54 +949,75 @@ func (drip) ReadAt(b []byte, _ int64) (int, error) {
 func (drip) Size() int64  { return dripSize }
 func (drip) Close() error { return nil }
 
-// A member says that there is a list, and sends it a byte at a time. It keeps a device from
-// the other members only for as long as a fetch may take.
+// A member says all the time that it has the list and the result, and sends them a byte at a
+// time. It keeps a device from the other members only for as long as a fetch may take, which
+// does not grow while the device must pay and send: the device is in the sum.
 func TestMemberThatDrips(t *testing.T) {
-	keys := []ed25519.PrivateKey{newIdentity(t)}
-	liar := new(device)
+	liar, asked := new(device), make(chan struct{}, 1)
 	lie := reference{gossip.BlobName{1}, dripSize}
-	require.NoError(t, liar.begin(fast(keys[0], ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
-		s := liar.desk.Service()
-		s.OnCall = func(context.Context, peer.ID, []byte) ([]byte, bool) { return (&news{decision: lie}).bytes(), true }
-		s.OnBlob = func(peer.ID, gossip.BlobName) gossip.Blob { return drip{} }
+	keys := []ed25519.PrivateKey{newIdentity(t)}
+	dir := t.TempDir()
+	require.NoError(t, liar.begin(fast(keys[0], filepath.Join(dir, "results")), dir, "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
+		s := liar.listening()
+		answer, open := s.OnCall, s.OnBlob
+		s.OnCall = func(ctx context.Context, from peer.ID, call []byte) ([]byte, bool) {
+			reply, sound := answer(ctx, from, call)
+			if n, err := decodeNews(reply); err == nil && callKind(call[0]) == callAsk {
+				n.decision, n.result = lie, lie
+				reply = n.bytes()
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
+			}
+			return reply, sound
+		}
+		s.OnBlob = func(from peer.ID, name gossip.BlobName) gossip.Blob {
+			if name == lie.name {
+				return drip{}
+			}
+			return open(from, name)
+		}
 		return s
 	}))
 	t.Cleanup(liar.stop)
-	asked := make(chan struct{}, 1)
 	members := []*device{liar}
 	for range 3 {
-		m := new(device)
-		keys = append(keys, newIdentity(t))
-		require.NoError(t, m.begin(fast(keys[len(keys)-1], ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
-			s := m.desk.Service()
-			answer := s.OnCall
-			s.OnCall = func(ctx context.Context, from peer.ID, call []byte) ([]byte, bool) {
-				select {
-				case asked <- struct{}{}:
-				case <-ctx.Done():
-				}
-				return answer(ctx, from, call)
-			}
-			return s
-		}))
-		t.Cleanup(m.stop)
-		members = append(members, m)
+		m := newDevice(t, newIdentity(t), t.TempDir())
+		members, keys = append(members, m), append(keys, m.key)
 	}
-	d := newDevice(t, newIdentity(t), t.TempDir())
-	d.knows(members...)
+	for _, m := range members {
+		m.knows(members...)
+	}
+	r := &trial{t: t, sum: testSum(t, 200, keys), members: members}
+	if lie.size > int64(r.sum.LongestResult()) || lie.size > int64(r.sum.LongestDecision()) {
+		t.Fatal("nobody would fetch so much")
+	}
+	d := r.device(newIdentity(t))
 	d.desk.config.Fetch = 300 * time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { _, _ = d.desk.Contribute(ctx, testSum(t, 3, keys), Contribution{Ledger: d.ledger}) })
-	defer running.Wait()
-	defer cancel()
-	for i := range 12 { // four rounds, each of which visits the liar
+	outcomes := make([]Outcome, 1)
+	var contributing sync.WaitGroup
+	contributing.Go(func() {
+		var err error
+		if outcomes[0], err = r.contribute(t.Context(), d, 0); err != nil {
+			t.Errorf("the device: %v", err)
+		}
+	})
+	t.Cleanup(contributing.Wait)
+	for i := range 10 { // the sum does not open for a long time
 		select {
 		case <-asked:
 		case <-time.After(20 * time.Second):
-			t.Fatalf("after %d answers the device asks no other member any more", i)
+			t.Fatalf("after %d rounds the device waits for the liar", i)
 		}
 	}
+	t.Cleanup(r.running.Wait)
+	for _, m := range members {
+		r.start(m)
+	}
+	r.close(1)
+	contributing.Wait()
+	r.check(outcomes)
 }
 
 // liar starts a node that answers a call as the function says, and sends every blob a byte at
