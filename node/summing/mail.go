@@ -73,10 +73,21 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 }
 
 // arrived stores an upload and tells the machine, which drops it if it does not accept it. It
-// waits until the machine can hear of it: otherwise nobody would drop it.
+// waits until the machine can hear of it: otherwise nobody would drop it. One that comes again
+// before the machine has heard of it is ignored: what drops the first would take it away.
 func (m *member) arrived(entry sums.Digest, upload []byte, in sums.Arrived) {
+	m.mu.Lock()
+	again := m.coming[entry]
+	m.coming[entry] = true
+	m.mu.Unlock()
+	if again {
+		return
+	}
 	if err := m.dir.keep(entry, upload); err != nil {
 		m.part.log.Error("an upload cannot be stored", "error", err)
+		m.mu.Lock()
+		delete(m.coming, entry)
+		m.mu.Unlock()
 		return
 	}
 	select {
@@ -162,15 +173,15 @@ func (m *member) taken(in sums.Input, err error) {
 	}
 	entry := m.part.sum.NameOf(a.Entry)
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if err == nil && !m.held[entry] {
 		m.held[entry] = true
 		m.holds++
 	}
-	held := m.held[entry]
-	m.mu.Unlock()
-	if !held {
+	if !m.held[entry] {
 		m.dir.drop(entry)
 	}
+	delete(m.coming, entry)
 }
 
 // send passes a letter to the queues of its receivers, and keeps what others ask for.

@@ -81,8 +81,9 @@ type member struct {
 
 	mu       sync.Mutex
 	fetching map[fetch]bool
-	missed   int              // uploads that are being fetched because the machine misses them
-	visiting map[peer.ID]bool // contributors from which something is being fetched
+	missed   int                  // uploads that are being fetched because the machine misses them
+	visiting map[peer.ID]bool     // contributors from which something is being fetched
+	coming   map[sums.Digest]bool // uploads that are being stored, or of which the machine is to hear
 	held     map[sums.Digest]bool
 	holds    int // how many uploads in held are held
 }
@@ -99,7 +100,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	m := &member{
 		desk: d, part: p, options: o, self: slices.Index(s.Committee.Members, d.self),
 		inbox: make(chan sums.Input, inputs), uploads: newTurns(fetches, waits), slots: make(chan struct{}, fetches),
-		fetching: make(map[fetch]bool), visiting: make(map[peer.ID]bool), held: make(map[sums.Digest]bool),
+		fetching: make(map[fetch]bool), visiting: make(map[peer.ID]bool), coming: make(map[sums.Digest]bool), held: make(map[sums.Digest]bool),
 	}
 	if m.self < 0 {
 		return errors.New("summing: this node's identity is not a member of the committee; the task names the members")

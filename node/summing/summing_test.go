@@ -836,7 +836,7 @@ func TestUploadsWaitForTheMachine(t *testing.T) {
 	d, err := openDirectory(t.TempDir(), sums.Digest{1})
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		m := &member{dir: d, ctx: t.Context(), inbox: make(chan sums.Input, 1)}
+		m := &member{dir: d, ctx: t.Context(), inbox: make(chan sums.Input, 1), coming: make(map[sums.Digest]bool)}
 		m.post(sums.Tick{})
 		go m.arrived(sums.Digest{2}, []byte("upload"), sums.Arrived{Entry: []byte("entry")})
 		synctest.Wait()
@@ -851,6 +851,33 @@ func TestUploadsWaitForTheMachine(t *testing.T) {
 			t.Error("the machine never hears of the upload")
 		}
 	})
+}
+
+// An upload that comes from two peers at once, and that the machine accepts only at the second
+// time it hears of it, because others have accepted it meanwhile, is on disk when it is held.
+func TestUploadThatComesTwiceIsKept(t *testing.T) {
+	s := testSum(t, 3, []ed25519.PrivateKey{newIdentity(t), newIdentity(t), newIdentity(t), newIdentity(t)})
+	p, err := NewDesk(fast(newIdentity(t), "")).part(s)
+	require.NoError(t, err)
+	d, err := openDirectory(t.TempDir(), s.ID)
+	require.NoError(t, err)
+	m := &member{part: p, dir: d, ctx: t.Context(), inbox: make(chan sums.Input, 2), coming: make(map[sums.Digest]bool), held: make(map[sums.Digest]bool)}
+	entry := make([]byte, s.EntrySize())
+	name := s.NameOf(entry)
+	arrive := func() { m.arrived(name, []byte("upload"), sums.Arrived{Entry: entry}) }
+	arrive()
+	arrive()
+	for verdict := errors.New("one too many"); len(m.inbox) > 0; verdict = nil {
+		m.taken(<-m.inbox, verdict)
+	}
+	if _, err := d.read(name); m.held[name] && err != nil {
+		t.Errorf("it is held, and not there: %v", err)
+	}
+	arrive()
+	m.taken(<-m.inbox, nil)
+	if _, err := d.read(name); !m.held[name] || err != nil {
+		t.Errorf("at last it is held: %v, and there: %v", m.held[name], err)
+	}
 }
 
 // Of a million uploads that a member misses only a few wait for their turn, and others can when
