@@ -955,3 +955,46 @@ func TestListOfNothingIsNotSought(t *testing.T) {
 		t.Errorf("%d contributions are fetched, the one that two members hold among them: %v", len(fetches), slices.Contains(fetches, held))
 	}
 }
+
+// A member that comes back accepts more contributions at once than the sum takes, because the
+// others hold different ones. It says so in messages that they believe.
+func TestMoreAcceptedAtOnceThanTheSumTakes(t *testing.T) {
+	n := newNetwork(t, 4, 1, 3, 62)
+	n.sum.Contributors = 2 // which the members' name of the sum need not say here
+	o := n.open()
+	n.members[3].down = true
+	var uploads [][]byte
+	for device := range 4 {
+		upload, err := n.sum.Contribute(o, identityOf(device), 1, n.vector())
+		if err != nil {
+			t.Fatal(err)
+		}
+		uploads = append(uploads, upload)
+	}
+	for to := range 3 { // each holds two, and the next one shares one of them
+		n.arrive(to, uploads[to])
+		n.arrive(to, uploads[to+1])
+	}
+	n.run()
+	back := n.members[3]
+	back.down = false
+	n.run()
+	for _, k := range []int{0, 3, 1, 2} { // two of its own, and two that enough others accepted
+		header, masked, err := n.sum.Split(uploads[k])
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.step(3, Arrived{header, HashMasked(masked)})
+	}
+	n.run()
+	if len(back.machine.first) != 4 {
+		t.Fatalf("the one that was away holds %d", len(back.machine.first))
+	}
+	for d, by := range back.machine.accepts {
+		for i, m := range n.members[:3] {
+			if by>>3&1 == 1 && m.machine.accepts[d]>>3&1 == 0 {
+				t.Errorf("member %d does not know what the one that was away has accepted", i)
+			}
+		}
+	}
+}

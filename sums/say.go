@@ -122,7 +122,8 @@ func (m *Member) repeat() {
 }
 
 // mostAccepts is how many entries a message accepts at most: devices get it in one reply,
-// together with the opening.
+// together with the opening. It also accepts no more than the sum takes contributors, or
+// nobody would believe it.
 const mostAccepts = 1024
 
 // sayFresh announces the contributions that were accepted since the last announcement.
@@ -131,7 +132,7 @@ func (m *Member) sayFresh() {
 	if len(m.fresh) == 0 || m.keys == nil || m.over || m.silent || m.quiet() {
 		return
 	}
-	for some := range slices.Chunk(m.fresh, mostAccepts) {
+	for some := range slices.Chunk(m.fresh, min(mostAccepts, m.sum.Contributors)) {
 		var w writer
 		for _, d := range some {
 			w.fixed(d[:])
