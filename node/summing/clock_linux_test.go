@@ -14,8 +14,8 @@ import (
 // underName is the name under which the test binary is the helper of [lab.NewSystem].
 const underName = "under"
 
-// A member starts with a clock that is 45 minutes behind, which is set before the sum closes. Then it
-// closes the sum in time: one of the others is away, and without it there are too few.
+// A member starts with a clock that is 45 minutes behind, and that is set before the sum closes.
+// Then it closes the sum in time: one of the others is away, and without it there are too few.
 func TestClockThatIsSetLate(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the lab sets clocks on amd64 only")

@@ -33,12 +33,16 @@ import (
 	"p2pnode/privacy"
 	"p2pnode/storage"
 	"p2pnode/sums"
+	"p2pnode/testnet/lab"
 )
 
 // actorVariable says what a child process is: an actor as JSON.
 const actorVariable = "P2PNODE_SUMMING_ACTOR"
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == underName {
+		lab.RunUnder()
+	}
 	if text := os.Getenv(actorVariable); text != "" {
 		var a actor
 		if err := errors.Join(json.Unmarshal([]byte(text), &a), a.run()); err != nil {
@@ -184,12 +188,19 @@ func newPlay(t *testing.T, number, contributors int) *play {
 	return p
 }
 
-// start starts an actor's process, and hears what it tells.
-func (p *play) start(i int) {
+// command is an actor's process, not started.
+func (p *play) command(i int) *exec.Cmd {
 	text, err := json.Marshal(p.actors[i])
 	require.NoError(p.t, err)
 	child := exec.Command(os.Args[0], "-test.run=^$")
 	child.Env = append(os.Environ(), actorVariable+"="+string(text))
+	return child
+}
+
+func (p *play) start(i int) { p.run(i, p.command(i)) }
+
+// run starts an actor's process, and hears what it tells.
+func (p *play) run(i int, child *exec.Cmd) {
 	var complaint bytes.Buffer
 	child.Stderr = &complaint
 	out, err := child.StdoutPipe()

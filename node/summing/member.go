@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -76,6 +75,7 @@ type member struct {
 	ended   sync.WaitGroup // the work that remains after the keys were erased
 	erased  bool           // the keys were erased
 	closes  time.Time      // when this member wants to close the sum
+	closed  bool           // the machine was told that the time of the opening has come
 	timed   uint32         // 1 + the view that a timer is running for
 	told    bool           // the others were told that the sum is open
 
@@ -182,7 +182,7 @@ func (m *member) run() error {
 		case <-m.ctx.Done():
 			return nil
 		case <-tick.C:
-			in = sums.Tick{}
+			in = m.timely()
 		case <-deadline.C:
 			in, late = sums.Deadline{}, true
 		case in = <-m.inbox:
@@ -419,16 +419,23 @@ func (m *member) duty() Duty {
 	return d
 }
 
-// watch sets the timers that depend on the state of the machine.
+// timely is what the machine is told at a tick: once, that the time of the opening has come. It
+// asks the clock each time. A timer would know nothing of a clock that is set, as that of a board
+// without a battery is soon after its start, and of the time for which a machine sleeps.
+func (m *member) timely() sums.Input {
+	if o := m.machine.Opening(); o != nil && !m.closed && !time.Now().Before(time.Unix(o.Closes, 0)) {
+		m.closed = true
+		return sums.Closing{}
+	}
+	return sums.Tick{}
+}
+
+// watch sets the timer for a view that has begun.
 func (m *member) watch() {
 	if m.machine.Voting() && m.timed != m.machine.View()+1 {
 		view := m.machine.View()
 		m.timed = view + 1
 		m.later(m.desk.config.View<<min(view, 6), sums.Timeout{View: view})
-	}
-	if o := m.machine.Opening(); o != nil && m.timed == 0 {
-		m.timed = math.MaxUint32 // until it votes
-		m.later(time.Until(time.Unix(o.Closes, 0)), sums.Closing{})
 	}
 }
 
