@@ -174,3 +174,43 @@ func TestAgesFollowTheClockOfTheRun(t *testing.T) {
 		}
 	}
 }
+
+// An edge that was made while the clock was behind is dated by the clock as it was set since, and
+// is stored again when it is renewed: a stranger is not a neighbour of years after a restart.
+func TestAgesOfEdgesAfterTheClockWasSet(t *testing.T) {
+	const years = 10 * 365 * 24 * time.Hour
+	s := attachedSession(t, testNode(t, lineTask(), nil, nil))
+	from := randomPeer(t)
+	stored := func() time.Duration {
+		t.Helper()
+		var age time.Duration
+		s.hood.look(func(*peering.Neighbourhood) {
+			s.hood.save()
+			edges, err := s.hood.store.Edges()
+			if err != nil || len(edges) != 1 {
+				t.Fatalf("%+v are stored, %v", edges, err)
+			}
+			age = time.Since(time.Unix(edges[0].Since, 0))
+		})
+		return age
+	}
+	s.hood.look(func(*peering.Neighbourhood) { s.hood.start = s.hood.start.Round(0).Add(-years) })
+	s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk})
+	if age := stored(); age > time.Hour {
+		t.Errorf("an edge of a moment is stored as one of %v", age)
+	}
+	s.hood.look(func(*peering.Neighbourhood) { // it was stored before the clock was set
+		e := s.hood.edges[from]
+		e.Since -= int64(years.Seconds())
+		s.hood.unsaved[from] = true
+		now := s.hood.now
+		s.hood.now = func() time.Duration { return now() + 2*time.Second }
+	})
+	if age := stored(); age < time.Hour {
+		t.Fatalf("it is stored as one of %v", age)
+	}
+	s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk, Turn: 1})
+	if age := stored(); age > time.Hour {
+		t.Errorf("after a renewal it is stored as one of %v", age)
+	}
+}

@@ -69,17 +69,28 @@ func (h *neighbourhood) keep(e peering.Edge) {
 	addrs := h.whereabouts(id, old)
 	now := &edge{storage.Edge{
 		Peer: id.String(), Weight: e.Weight, Addrs: netedge.AddrStrings(addrs),
-		Known: e.Known, Invited: e.Invited, Since: h.start.Add(e.Since).Unix(),
+		Known: e.Known, Invited: e.Invited, Since: h.since(e),
 	}, addrs}
 	h.edges[id] = now
 	if old == nil {
 		h.diary.Sparsely(api.Event{Kind: api.EventMet, Text: "neighbour met", Peer: now.Peer, Weight: now.Weight})
 	}
-	if old != nil && old.Weight == now.Weight && old.Known == now.Known && old.Invited == now.Invited &&
+	redated := old != nil && max(old.Since-now.Since, now.Since-old.Since) > int64(clockTolerance.Seconds()) // the clock was set
+	if old != nil && old.Weight == now.Weight && old.Known == now.Known && old.Invited == now.Invited && !redated &&
 		slices.EqualFunc(netedge.SortedAddrs(old.addrs), addrs, multiaddr.Multiaddr.Equal) {
 		return
 	}
 	h.remember(now)
+}
+
+// since returns when an edge was made, in Unix seconds. One of this run is dated by what the
+// clock says now. It may have been behind when the edge was made and have been set since: then
+// a stranger would have been a neighbour for years at the next start.
+func (h *neighbourhood) since(e peering.Edge) int64 {
+	if e.Since < 0 { // of an earlier run
+		return h.start.Add(e.Since).Unix()
+	}
+	return time.Now().Add(e.Since - h.now()).Unix()
 }
 
 // whereabouts returns the addresses of a peer of which it has said itself that it is there,
