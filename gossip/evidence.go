@@ -101,8 +101,8 @@ func (e *evidence) has(p peer.ID) bool {
 	return ok
 }
 
-// add keeps a checked piece, and reports whether it is the first about its author. If
-// there are too many, authors that this node has never heard make room first, and then
+// add keeps a checked piece, and reports whether it does, and has none about its author yet.
+// If there are too many, authors that this node has never heard make room first, and then
 // those that it had followed for the shortest time: anybody can become a neighbour for a
 // moment with any number of identities.
 func (e *evidence) add(piece Evidence, heard bool) (first bool) {
@@ -120,7 +120,8 @@ func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 		list := e.sorted()
 		delete(e.against, list[len(list)-1].Author)
 	}
-	return true
+	_, kept := e.against[piece.Author]
+	return kept
 }
 
 // sorted returns the pieces: first those about authors that this node has heard, each

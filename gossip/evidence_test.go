@@ -259,6 +259,9 @@ func TestEvidenceAboutNeighboursOfAMomentPushesNothingOut(t *testing.T) {
 	if !again.evidence.has(liar.id()) {
 		t.Error("after a restart it is pushed out")
 	}
+	if n.evidence.add(twice(t, NewSigner(newKey(t), "net"), 1), false) {
+		t.Error("what finds no room is told of as kept")
+	}
 }
 
 // Evidence survives a restart.

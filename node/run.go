@@ -256,11 +256,14 @@ func (n *Node) attach(s *session) error {
 	s.loop.show()
 	_, latest := n.ledger.Outgoing()
 	s.hood.audience.heard = known.Audience
-	if err := errors.Join(s.gossip.Remember(known.Witnesses), s.gossip.RememberEvidence(known.Evidence)); err != nil {
+	if err := s.gossip.RememberEvidence(known.Evidence); err != nil {
 		return err
 	}
 	if err := s.hood.restore(n.files.Config.Profile, latest, known.Estimate); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
+	}
+	if err := s.gossip.Remember(known.Witnesses); err != nil { // those of neighbours, too, of whom it forgets none
+		return err
 	}
 	n.intake.Lock()
 	defer n.intake.Unlock()
