@@ -155,6 +155,9 @@ func (n *Node) Delete(ctx context.Context, numbers []uint64) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("node: delete records: %w", err)
 	}
+	if len(numbers) == 0 {
+		return nil
+	}
 	drop := make([]learner.Seq, len(numbers))
 	for i, q := range numbers {
 		drop[i] = learner.Seq(q)

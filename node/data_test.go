@@ -245,3 +245,15 @@ func TestAListThatBreaksOff(t *testing.T) {
 		}
 	}
 }
+
+// To delete no records changes nothing: neither the personal model nor what the owner is told.
+func TestDeleteNothing(t *testing.T) {
+	n := testNode(t, lineTask(), lineRecords(fixed(1), 20), nil)
+	_, err := n.Personal(t.Context())
+	require.NoError(t, err)
+	before, changes := n.fits.newest, n.fits.changes
+	require.NoError(t, n.Delete(t.Context(), nil))
+	if before == nil || n.fits.newest != before || n.fits.changes != changes {
+		t.Error("the personal model is dropped, or counts as old")
+	}
+}

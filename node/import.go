@@ -257,10 +257,11 @@ func (n *Node) commit(i *storage.Import, file storage.Digest, size int64, noted 
 		if err == nil && len(some) == 0 {
 			return n.retain(time.Now())
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = n.added(some, noted)
 		}
-		if err := n.added(some, noted); err != nil {
+		if err != nil {
+			n.records.forget() // the rest of the file is stored, too
 			return err
 		}
 		noted = nil // they were the notes of all records

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -321,5 +322,17 @@ func TestSlowImport(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(n.dir, datadir.SpoolPrefix+"*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Where the file that is received cannot be written, the sender's rows are not to blame.
+func TestReceivedFileThatCannotBeWritten(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	s, err := n.newSpool()
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	err = n.receive(s, strings.NewReader("a,b,y\n0.5,0.25,1\n"), "")
+	if !errors.Is(err, fs.ErrClosed) || errors.Is(err, api.ErrRequest) {
+		t.Errorf("%v", err)
 	}
 }

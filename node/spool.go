@@ -38,6 +38,18 @@ func (s spool) drop() error {
 	return err
 }
 
+// keeping remembers why something could not be written.
+type keeping struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (k *keeping) Write(p []byte) (n int, err error) {
+	n, k.err = k.to.Write(p)
+	return n, k.err
+}
+
 // Receive writes all that r sends to a file on the disk, for a caller of [Node.Import] that
 // must hold nothing while r is slow. drop removes the file. It fails with the [api.ErrRequest] of
 // Import as soon as the start of r shows that r is no file of the task's records, and takes no more.
@@ -58,7 +70,11 @@ func (n *Node) receive(s spool, r io.Reader, id string) error {
 	if err := n.space(); err != nil {
 		return err
 	}
-	if _, err := openRecords(io.TeeReader(r, s), n.files.Task, id); err != nil {
+	kept := keeping{to: s}
+	if _, err := openRecords(io.TeeReader(r, &kept), n.files.Task, id); err != nil {
+		if kept.err != nil { // the sender's rows are not to blame
+			return fmt.Errorf("node: receive the file: %w", kept.err)
+		}
 		return err
 	}
 	for {
