@@ -26,7 +26,7 @@ const (
 	// quicSurplus is how much all strangers of an address may send beyond what is read of
 	// their streams, and quicUnread how much each of them whatever the others send: more than
 	// the 768 KiB that QUIC lets a stranger have unread.
-	quicSurplus, quicUnread = 16 << 20, 1 << 20
+	quicSurplus, quicUnread = 4 << 20, 1 << 20
 	// strangersOverQUIC is how many strangers may be connected over QUIC, or an eighth of the
 	// connections of a host that serves many. Each may have 768 KiB unread, and 256 streams at
 	// which libp2p has not looked, of 3 KB each.
