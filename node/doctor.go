@@ -167,6 +167,8 @@ func missingProblems(d *api.Diagnosis, sums *api.Sums) (problems []string) {
 		if len(ofAnotherTask(d)) > 0 || strings.HasSuffix(reason, sameVersion) ||
 			reason == errTurnedAway.Error() || reason == errUnlisted.Error() { // it may run, and what to do is said
 			ask = ""
+		} else if reason == unmet {
+			ask = ": ask its owner to run it, or, if it runs, for the address that it prints, and add it with \"p2pnode peer add ADDRESS\""
 		}
 		problems = append(problems, fmt.Sprintf("of the committee, %s cannot be reached (%s)%s", strings.Join(why[reason], ", "), reason, ask))
 	}
@@ -315,6 +317,10 @@ func (s *session) connects(ctx context.Context, p peer.AddrInfo) error {
 	return err
 }
 
+// unmet is said of a member that may well run: where all nodes only ask the hash table,
+// nobody can tell where it is.
+const unmet = "no address of it is known yet: it was not met since this node started"
+
 // unanswered says why a member of the committee could not be called.
 func (s *session) unanswered(id peer.ID, err error, n *Node) string {
 	last := s.desk.Contact(id)
@@ -330,7 +336,7 @@ func (s *session) unanswered(id peer.ID, err error, n *Node) string {
 	case !last.Answered.IsZero():
 		return "no address of it is known any more"
 	}
-	return "no address of it is known yet: it was not met since this node started"
+	return unmet
 }
 
 // introduction is how long a peer may take to say that it takes part in the task: a peer

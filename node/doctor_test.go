@@ -258,6 +258,15 @@ func TestDoctorSaysWhatIsAtStake(t *testing.T) {
 	}
 }
 
+// A member without a known address may run where nobody can tell: its address is asked for.
+func TestDoctorAsksForAddressOfMember(t *testing.T) {
+	d := &api.Diagnosis{Committee: []api.MemberCheck{{Peer: "one", Why: unmet}}}
+	got := missingProblems(d, &api.Sums{})
+	if len(got) != 1 || !strings.Contains(got[0], "if it runs, for the address that it prints") || !strings.Contains(got[0], "p2pnode peer add ADDRESS") {
+		t.Errorf("%q", got)
+	}
+}
+
 // The clock of a machine that lost its battery is behind the files.
 func TestDoctorSeesClockBehindFiles(t *testing.T) {
 	n := testNode(t, lineTask(), nil, nil)
