@@ -59,7 +59,8 @@ const (
 
 // Judge says whether it is worth it: yes if the interval of the change lies below zero
 // and a constant is not as good; no if it lies above, or if it leaves no room for a gain
-// of a hundredth; else one cannot tell. Where a class is rare a constant predicts classes
+// of a hundredth; else one cannot tell. A smaller gain counts for nothing if it is not there
+// without noise. Where a class is rare a constant predicts classes
 // as well as anything, and what is learned is how likely they are: then it is also worth
 // it if the log losses say so, and fall by [learner.LeastFall] or more. An owner is told
 // of her own records by the same rule: [learner.Score.Against].
@@ -97,9 +98,19 @@ func (e *Evidence) hidden(v Verdict) bool {
 	return e.MajorityOnly && e.Base > 0 && e.Base < rareShare && v.Change.Low <= 0 && v.Change.High >= 0
 }
 
+// lucky reports whether a small gain is there only with noise. Noise teaches nothing, but all
+// people of a run share one draw of it, so what a draw happens to save looks sure: the interval is
+// over people, and knows nothing of other draws.
+func (e *Evidence) lucky(v Verdict) bool {
+	return !e.Floor && len(e.Free) > 0 && !e.baseDoes() && v.Change.High < 0 && v.Change.Mean < -visible && v.Change.Low > -worthwhile &&
+		verdictOf(e.Free, e.Seed).Change.Mean >= 0
+}
+
 func (e *Evidence) judge() Verdict {
 	v := verdictOf(e.Pairs, e.Seed)
 	switch {
+	case e.lucky(v):
+		v.Word = learner.CannotTell
 	case v.Change.High < 0 && v.Change.Mean < -visible && !e.baseDoes():
 		v.Word = WorthIt
 	case e.hidden(v):
@@ -158,6 +169,8 @@ func (e *Evidence) why(v Verdict) string {
 		return "only the majority class was predicted, as a constant would"
 	case e.baseDoes():
 		return e.whyBase()
+	case e.lucky(v):
+		return "without noise there is no gain, so this one may be the luck of the noise that was drawn"
 	case v.Word == WorthIt && v.Change.Low > -worthwhile:
 		return "a small gain, but a sure one"
 	case v.Word == WorthIt:

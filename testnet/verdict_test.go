@@ -22,10 +22,22 @@ func TestJudge(t *testing.T) {
 		of   Evidence
 		want []string // the first is how it begins
 	}{
-		"gain":           {Evidence{Pairs: persons(40, gain), Base: 1.5}, []string{"worth it: 32 of 40 nodes better, mean error -4.0 % [-5.2, -2.9]"}},
-		"loss":           {Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) })}, []string{"not worth it: 8 of 40 nodes better, mean error +4.0 %", "; learning alone is better"}},
-		"no gain":        {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100_000 })}, []string{"not worth it: ", "-0.00 %", "; the gain is sure, and too small to notice"}},
-		"small gain":     {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 })}, []string{"worth it: ", "-0.04 %", "; a small gain, but a sure one"}},
+		"gain":       {Evidence{Pairs: persons(40, gain), Base: 1.5}, []string{"worth it: 32 of 40 nodes better, mean error -4.0 % [-5.2, -2.9]"}},
+		"loss":       {Evidence{Pairs: persons(40, func(i int) float64 { return -gain(i) })}, []string{"not worth it: 8 of 40 nodes better, mean error +4.0 %", "; learning alone is better"}},
+		"no gain":    {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100_000 })}, []string{"not worth it: ", "-0.00 %", "; the gain is sure, and too small to notice"}},
+		"small gain": {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 })}, []string{"worth it: ", "-0.04 %", "; a small gain, but a sure one"}},
+		"small gain without noise, too": {
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, gain)},
+			[]string{"worth it: ", "; a small gain, but a sure one"},
+		},
+		"small gain by noise alone": {
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return -gain(i) })},
+			[]string{"cannot tell: 32 of 40 nodes better, mean error -0.04 %", "; without noise there is no gain, so this one may be the luck of the noise that was drawn"},
+		},
+		"small gain beside broadcasts that give none without noise": {
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return -gain(i) }), Floor: true},
+			[]string{"worth it: "},
+		},
 		"nothing":        {Evidence{Pairs: persons(40, func(i int) float64 { return wide(i) / 100 })}, []string{"not worth it: ", "mean error +0.00 % [-0.06, +0.06]; if there is a gain, it is below 1 %"}},
 		"nothing at all": {Evidence{Pairs: persons(40, func(int) float64 { return 0 })}, []string{"not worth it: 0 of 40 nodes better, 0 worse, mean error +0.00 % [+0.00, +0.00]"}},
 		"wide":           {Evidence{Pairs: persons(40, wide)}, []string{"cannot tell: 20 of 40 nodes better", "; the interval holds zero; more people"}},
