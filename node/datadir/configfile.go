@@ -92,7 +92,7 @@ func (l *layered) doubts() (list []Finding) {
 	doubt(!here && slices.ContainsFunc(c.Listen, func(a string) bool { return strings.Contains(a, "/tcp/0") || strings.Contains(a, "/udp/0") }), "listen",
 		"port 0 is a different port at each start, so addresses that were given to others stop working; choose a port")
 	doubt(!c.MDNS && len(c.Bootstrap) == 0 && !here, "bootstrap", "names nobody, and mdns = false: the node finds only peers that it has met, or that p2pnode peer add names")
-	doubt(c.Power == PowerLow && c.DHT == "server", "dht", "is server, so other nodes send their questions here, and power is low; write client, which answers nobody")
+	doubt(c.Power == PowerLow && c.DHT == "server", "dht", "is server, so other nodes send their questions here, and power is low; write client, which answers nobody, unless nodes of private sums would have nobody else to ask")
 	doubt(c.Relay && c.Power == PowerLow, "relay_service", "makes this node carry the connections of others, and power is low")
 	doubt(c.Relay && here, "relay_service", "others cannot reach this machine to be relayed: listen has only its own addresses")
 	sortByLine(list)
