@@ -14,7 +14,8 @@ func (t *Task) Columns() []string {
 
 // Lacks returns the first of these columns of the task that a row must have and the
 // table has not. The column of a key may be missing: the row then names nothing. A
-// vector may be in one column or in one column for each of its numbers.
+// vector may be in one column or in one column for each of its numbers, none of which is
+// another column of the task.
 func (t *Task) Lacks(columns []string, has func(column string) bool) (column string, lacks bool) {
 	for _, column := range columns {
 		switch f := t.feature(column); {
@@ -22,7 +23,7 @@ func (t *Task) Lacks(columns []string, has func(column string) bool) (column str
 		case f == nil || f.Kind != "vector":
 			return column, true
 		default:
-			if number, lacks := f.lacks(has); lacks {
+			if number, lacks := f.lacks(func(column string) bool { return !t.names(column) && has(column) }); lacks {
 				return number, true
 			}
 		}
@@ -55,5 +56,19 @@ func (t *Task) Numeric(column string) bool {
 
 // inVector reports whether the column may hold one number of a vector.
 func (t *Task) inVector(column string) bool {
-	return slices.ContainsFunc(t.Features, func(f Feature) bool { return f.Kind == "vector" && f.hasNumber(column) })
+	return !t.names(column) && slices.ContainsFunc(t.Features, func(f Feature) bool { return f.Kind == "vector" && f.hasNumber(column) })
+}
+
+// names reports whether a feature or the target has that name.
+func (t *Task) names(column string) bool { return column == t.Target.Name || t.feature(column) != nil }
+
+// unnamed are the cells of a row that may be numbers of a vector: beside the numbers x1 to x40 of
+// one, a target x0 is none of them.
+func (t *Task) unnamed(cell func(name string) (string, bool)) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		if t.names(name) {
+			return "", false
+		}
+		return cell(name)
+	}
 }

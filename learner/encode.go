@@ -71,7 +71,7 @@ func (t *Task) encodeCells(w *cellWriter, cell func(name string) (string, bool))
 		f := &t.Features[i]
 		text, ok := cell(f.Name)
 		if !ok && f.Kind == "vector" {
-			if text, ok, err = f.spread(cell); err != nil {
+			if text, ok, err = f.spread(t.unnamed(cell)); err != nil {
 				return Record{}, err
 			}
 		}

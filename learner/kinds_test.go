@@ -193,6 +193,31 @@ func TestVectorInColumns(t *testing.T) {
 	}
 }
 
+// A target that is named as one more number of a vector is none of them, and neither is a feature.
+func TestVectorBesideColumnsOfItsName(t *testing.T) {
+	task := kindsTask()
+	task.Features = []Feature{{Name: "x", Kind: "vector", Length: 3}, {Name: "x_0", Kind: "set", Values: []string{"1,5"}}}
+	task.Target.Name = "x0"
+	cell := row("x_0", "1,5", "x0", "3", "x1", "1", "x2", "2", "x3", "-2")
+	with, err := task.Encode(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := task.EncodeFeatures(func(column string) (string, bool) {
+		text, ok := cell(column)
+		return text, ok && column != "x0"
+	})
+	if got := cellsOf(with.Cells)[0].Text; err != nil || got != "[1,2,-2]" || !slices.Equal(without.X, with.X) {
+		t.Errorf("%s, and without the target %v, %v, want %v", got, without.X, err, with.X)
+	}
+	if column, lacks := task.Lacks(task.Columns(), func(column string) bool { return slices.Contains([]string{"x_0", "x0", "x1", "x2"}, column) }); !lacks || column != "x3" {
+		t.Errorf("without x3: %q, %v", column, lacks)
+	}
+	if task.Numeric("x_0") || !task.Numeric("x1") {
+		t.Errorf("numbers: x_0 %v, x1 %v", task.Numeric("x_0"), task.Numeric("x1"))
+	}
+}
+
 // Numbers and the text that says them make the same record, of these kinds too.
 func TestKindsInAVector(t *testing.T) {
 	task := kindsTask()
