@@ -599,6 +599,24 @@ func TestCountedColumns(t *testing.T) {
 	}
 }
 
+// Columns e1 to e40 are no vector beside an e0 that is left out, which it would begin with.
+func TestCountedColumnsBesideOneLeftOut(t *testing.T) {
+	text := strings.Join(made(41, func(i int) string { return fmt.Sprint("e", i) }), ",") + ",y\n" + strings.Join(made(30, func(i int) string {
+		return strings.Join(made(41, func(k int) string { return fmt.Sprint((i + k) * (i + k) % 17) }), ",") + fmt.Sprint(",", i*3%23)
+	}), "\n")
+	for _, w := range []Wishes{{Public: true, Kinds: map[string]string{"e0": LeftOut}}, {Public: true}} {
+		p, err := NewPlan(surveyed(t, text, "", ""), w)
+		require.NoError(t, err)
+		want := 1 // vector
+		if w.Kinds != nil {
+			want = 40
+		}
+		if features := written(t, p).Features; len(features) != want || features[0].Name == "e0" {
+			t.Errorf("%d features, %+v, want %d", len(features), features[0], want)
+		}
+	}
+}
+
 // A class is a whole cell of the target, with a vertical bar in it or not.
 func TestClassesWithBars(t *testing.T) {
 	text := "x,y\n" + strings.Join(made(60, func(i int) string { return fmt.Sprintf("%d,%s", i*i%17, []string{"yes|no", "no", "maybe"}[i*i%7%3]) }), "\n")

@@ -203,7 +203,8 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 func (p *Plan) vectors() {
 	for at := 0; at < len(p.uses); at++ {
 		stem, n := p.counted(at)
-		if n < leastColumns || stem == "" || slices.ContainsFunc(p.uses, func(u use) bool { return u.Name == stem }) {
+		before := strings.TrimSuffix(p.uses[at].Name, "1") + "0" // where the numbers of a vector would begin
+		if n < leastColumns || stem == "" || slices.ContainsFunc(p.uses, func(u use) bool { return u.Name == stem || u.kind == LeftOut && u.Name == before }) {
 			continue
 		}
 		whole := *p.uses[at].Column
