@@ -599,20 +599,26 @@ func TestCountedColumns(t *testing.T) {
 	}
 }
 
-// Columns e1 to e40 are no vector beside an e0 that is left out, which it would begin with.
+// Columns e1 to e40 are no vector beside an e0 or e_0 that is left out, or says whose record a
+// line is: the vector would be taken to begin there.
 func TestCountedColumnsBesideOneLeftOut(t *testing.T) {
-	text := strings.Join(made(41, func(i int) string { return fmt.Sprint("e", i) }), ",") + ",y\n" + strings.Join(made(30, func(i int) string {
-		return strings.Join(made(41, func(k int) string { return fmt.Sprint((i + k) * (i + k) % 17) }), ",") + fmt.Sprint(",", i*3%23)
-	}), "\n")
-	for _, w := range []Wishes{{Public: true, Kinds: map[string]string{"e0": LeftOut}}, {Public: true}} {
-		p, err := NewPlan(surveyed(t, text, "", ""), w)
+	for _, c := range []struct {
+		first, node string
+		kinds       map[string]string
+		want        int
+	}{
+		{"e0", "", map[string]string{"e0": LeftOut}, 40},
+		{"e_0", "", map[string]string{"e_0": LeftOut}, 40},
+		{"e0", "e0", nil, 40},
+		{"e0", "", nil, 1}, // vector
+	} {
+		text := c.first + "," + strings.Join(made(40, func(i int) string { return fmt.Sprint("e", i+1) }), ",") + ",y\n" + strings.Join(made(30, func(i int) string {
+			return strings.Join(made(41, func(k int) string { return fmt.Sprint((i + k) * (i + k) % 17) }), ",") + fmt.Sprint(",", i*3%23)
+		}), "\n")
+		p, err := NewPlan(surveyed(t, text, c.node, ""), Wishes{Public: true, Kinds: c.kinds})
 		require.NoError(t, err)
-		want := 1 // vector
-		if w.Kinds != nil {
-			want = 40
-		}
-		if features := written(t, p).Features; len(features) != want || features[0].Name == "e0" {
-			t.Errorf("%d features, %+v, want %d", len(features), features[0], want)
+		if features := written(t, p).Features; len(features) != c.want || features[0].Name == c.first {
+			t.Errorf("%+v: %d features, %+v", c, len(features), features[0])
 		}
 	}
 }

@@ -203,8 +203,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 func (p *Plan) vectors() {
 	for at := 0; at < len(p.uses); at++ {
 		stem, n := p.counted(at)
-		before := strings.TrimSuffix(p.uses[at].Name, "1") + "0" // where the numbers of a vector would begin
-		if n < leastColumns || stem == "" || slices.ContainsFunc(p.uses, func(u use) bool { return u.Name == stem || u.kind == LeftOut && u.Name == before }) {
+		if n < leastColumns || stem == "" || p.taken(stem, at, n) {
 			continue
 		}
 		whole := *p.uses[at].Column
@@ -212,6 +211,14 @@ func (p *Plan) vectors() {
 		doubt := fmt.Sprintf("the columns %s to %s are taken for the %d numbers of one vector", p.uses[at].Name, p.uses[at+n-1].Name, n)
 		p.uses = slices.Replace(p.uses, at, at+n, use{Column: &whole, judgement: judgement{kind: Vector, doubt: doubt}})
 	}
+}
+
+// taken reports whether a column beside these n has the name of the vector that they would be, or
+// is left out and has a name under which the vector's first number may be looked for.
+func (p *Plan) taken(stem string, at, n int) bool {
+	return slices.ContainsFunc(slices.Concat(p.uses[:at], p.uses[at+n:]), func(u use) bool {
+		return u.Name == stem || u.kind == LeftOut && slices.Contains([]string{stem + "_0", stem + "0", stem + "_1", stem + "1"}, u.Name)
+	})
 }
 
 // leastColumns is the number of counted columns of numbers from which they are one
@@ -231,11 +238,16 @@ func (p *Plan) counted(at int) (stem string, n int) {
 	for ; at+n < len(p.uses); n++ {
 		u := &p.uses[at+n]
 		_, ranged := p.wishes.Ranges[u.Name]
-		if u.target || u.Numbers < u.full() || u.Name != fmt.Sprint(stem, first+n) || ranged || p.wishes.Kinds[u.Name] != "" {
+		if u.target || p.names(u.Column) || u.Numbers < u.full() || u.Name != fmt.Sprint(stem, first+n) || ranged || p.wishes.Kinds[u.Name] != "" {
 			break
 		}
 	}
 	return strings.TrimSuffix(stem, "_"), n
+}
+
+// names reports whether the cells of a column say whose record a line is.
+func (p *Plan) names(c *Column) bool {
+	return p.survey.Node >= 0 && c == p.survey.Columns[p.survey.Node]
 }
 
 // oneKey keeps only one key, the one with the most different cells, if private sums can
