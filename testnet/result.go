@@ -355,7 +355,7 @@ func (r *Result) evidence(m Method, of func(*Trial) []float64, base float64) Evi
 	if m == Private {
 		free = Together
 	}
-	return Evidence{Pairs: r.pairs(m, of), Free: r.pairs(free, of), Floor: m == Broadcast, Base: base, Seed: r.Seed}
+	return Evidence{Pairs: r.pairs(m, of), Free: r.pairs(free, of), Floor: m == Broadcast, OneDraw: m == Private, Base: base, Seed: r.Seed}
 }
 
 // newcomers compares the errors of people who contributed nothing to a private sum with

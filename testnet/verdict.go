@@ -22,6 +22,9 @@ type Evidence struct {
 	// Floor says that Free is the same broadcasts without noise. Their steps were chosen for
 	// the noise, so sharing in another way may give much more.
 	Floor bool
+	// OneDraw says that Free is the same private sum without its noise, of which all people
+	// share the draws.
+	OneDraw bool
 	// MajorityOnly says that no model learned together predicts anything but the most
 	// frequent class of its person.
 	MajorityOnly bool
@@ -59,11 +62,11 @@ const (
 
 // Judge says whether it is worth it: yes if the interval of the change lies below zero
 // and a constant is not as good; no if it lies above, or if it leaves no room for a gain
-// of a hundredth; else one cannot tell. A smaller gain counts for nothing if it is not there
-// without noise. Where a class is rare a constant predicts classes
+// of a hundredth; else one cannot tell. Where a class is rare a constant predicts classes
 // as well as anything, and what is learned is how likely they are: then it is also worth
 // it if the log losses say so, and fall by [learner.LeastFall] or more. An owner is told
-// of her own records by the same rule: [learner.Score.Against].
+// of her own records by the same rule: [learner.Score.Against]. Of a private sum one also cannot
+// tell if its gain is smaller than a hundredth, and the sum without noise has none.
 func Judge(e Evidence) Verdict {
 	v := e.judge()
 	if e.LogLoss == nil || !e.baseDoes() {
@@ -98,12 +101,12 @@ func (e *Evidence) hidden(v Verdict) bool {
 	return e.MajorityOnly && e.Base > 0 && e.Base < rareShare && v.Change.Low <= 0 && v.Change.High >= 0
 }
 
-// lucky reports whether a small gain is there only with noise. Noise teaches nothing, but all
-// people of a run share one draw of it, so what a draw happens to save looks sure: the interval is
-// over people, and knows nothing of other draws.
+// lucky reports whether a private sum has a small gain only with noise. Noise teaches nothing, but
+// all people share its draws, so what one happens to save looks sure: the interval is over people,
+// and knows nothing of other draws.
 func (e *Evidence) lucky(v Verdict) bool {
-	return !e.Floor && len(e.Free) > 0 && !e.baseDoes() && v.Change.High < 0 && v.Change.Mean < -visible && v.Change.Low > -worthwhile &&
-		verdictOf(e.Free, e.Seed).Change.Mean >= 0
+	return e.OneDraw && !e.baseDoes() && v.Change.High < 0 && v.Change.Mean < -visible && v.Change.Low > -worthwhile &&
+		verdictOf(e.Free, e.Seed).Change.Mean >= -visible
 }
 
 func (e *Evidence) judge() Verdict {

@@ -27,12 +27,20 @@ func TestJudge(t *testing.T) {
 		"no gain":    {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100_000 })}, []string{"not worth it: ", "-0.00 %", "; the gain is sure, and too small to notice"}},
 		"small gain": {Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 })}, []string{"worth it: ", "-0.04 %", "; a small gain, but a sure one"}},
 		"small gain without noise, too": {
-			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, gain)},
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, gain), OneDraw: true},
 			[]string{"worth it: ", "; a small gain, but a sure one"},
 		},
 		"small gain by noise alone": {
-			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return -gain(i) })},
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return -gain(i) }), OneDraw: true},
 			[]string{"cannot tell: 32 of 40 nodes better, mean error -0.04 %", "; without noise there is no gain, so this one may be the luck of the noise that was drawn"},
+		},
+		"small gain of which hardly anything is there without noise": {
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return gain(i) / 1e6 }), OneDraw: true},
+			[]string{"cannot tell: ", "; without noise there is no gain"},
+		},
+		"small gain beside something else that gives none": {
+			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return -gain(i) })},
+			[]string{"worth it: "},
 		},
 		"small gain beside broadcasts that give none without noise": {
 			Evidence{Pairs: persons(40, func(i int) float64 { return gain(i) / 100 }), Free: persons(40, func(i int) float64 { return -gain(i) }), Floor: true},

@@ -98,7 +98,7 @@ func (e *experiment) sumRows(done paper.Done) []paper.Row {
 		r := row(fmt.Sprintf("%s: %s", metadata.name, of.setting), of.g, with, 0)
 		r.Valid = of.g.epsilon > 0
 		e.gain(&r, pairs)
-		r.Note = testnet.Judge(testnet.Evidence{Pairs: pairs, Free: free, Seed: e.seeds[0]}).String()
+		r.Note = testnet.Judge(testnet.Evidence{Pairs: pairs, Free: free, OneDraw: true, Seed: e.seeds[0]}).String()
 		rows = append(rows, r)
 	}
 	return rows
