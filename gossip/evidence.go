@@ -105,7 +105,7 @@ func (e *evidence) has(p peer.ID) bool {
 // If there are too many, authors that this node has never heard make room first, and then
 // those that it had followed for the shortest time: anybody can become a neighbour for a
 // moment with any number of identities.
-func (e *evidence) add(piece Evidence, heard bool) (first bool) {
+func (e *evidence) add(piece Evidence, heard bool) (kept bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, ok := e.against[piece.Author]; ok {
@@ -120,7 +120,7 @@ func (e *evidence) add(piece Evidence, heard bool) (first bool) {
 		list := e.sorted()
 		delete(e.against, list[len(list)-1].Author)
 	}
-	_, kept := e.against[piece.Author]
+	_, kept = e.against[piece.Author]
 	return kept
 }
 

@@ -115,6 +115,9 @@ func (Restarted) happen(m *Member) error {
 // View is the view that the member votes in.
 func (m *Member) View() uint32 { return m.voter.View }
 
+// Closed reports that the time for contributions is over, as [Closing] says.
+func (m *Member) Closed() bool { return m.closed }
+
 // Voting reports that the sum has closed and no list is certified yet. Views then end
 // by [Timeout].
 func (m *Member) Voting() bool { return m.closed && m.decided == nil && !m.over && !m.silent }

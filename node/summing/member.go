@@ -75,7 +75,6 @@ type member struct {
 	ended   sync.WaitGroup // the work that remains after the keys were erased
 	erased  bool           // the keys were erased
 	closes  time.Time      // when this member wants to close the sum
-	closed  bool           // the machine was told that the time of the opening has come
 	timed   uint32         // 1 + the view that a timer is running for
 	told    bool           // the others were told that the sum is open
 
@@ -419,12 +418,11 @@ func (m *member) duty() Duty {
 	return d
 }
 
-// timely is what the machine is told at a tick: once, that the time of the opening has come. It
+// timely is what the machine is told at a tick: that the time of the opening has come. It
 // asks the clock each time. A timer would know nothing of a clock that is set, as that of a board
 // without a battery is soon after its start, and of the time for which a machine sleeps.
 func (m *member) timely() sums.Input {
-	if o := m.machine.Opening(); o != nil && !m.closed && !time.Now().Before(time.Unix(o.Closes, 0)) {
-		m.closed = true
+	if o := m.machine.Opening(); o != nil && !m.machine.Closed() && !time.Now().Before(time.Unix(o.Closes, 0)) {
 		return sums.Closing{}
 	}
 	return sums.Tick{}
