@@ -313,30 +313,39 @@ func TestDeadlinesFallTogether(t *testing.T) {
 	})
 }
 
-// A relay at which the host has a place is read on while strangers have to share: what it
-// carries is theirs, and counts where it comes out.
-func TestTheRelayIsReadOn(t *testing.T) {
+// newLonely returns a host that listens nowhere and keeps what is told of peers.
+func newLonely(t *testing.T) host.Host {
+	t.Helper()
 	manager, err := basic.NewConnManager(1, 2)
 	require.NoError(t, err)
 	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
 	require.NoError(t, err)
-	defer h.Close()
-	e := newEntrance(Power{}, openDoor{})
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// reads reports whether there is time to read more after so many bytes.
+func (i *intake) reads(bytes int) bool {
+	i.left = bytes
+	return i.open()
+}
+
+// A relay at which the host has a place is read on while strangers have to share: what it
+// carries is theirs, and counts where it comes out.
+func TestTheRelayIsReadOn(t *testing.T) {
+	h := newLonely(t)
+	e, manager := newEntrance(Power{}, openDoor{}), h.ConnManager()
 	e.guard(h)
-	read := func(i *intake, bytes int) bool {
-		i.left = bytes
-		return i.open()
-	}
 	at := func(p peer.ID) *intake { return &intake{entrance: e, peer: p, from: netip.MustParseAddr("192.0.2.1")} }
 	stranger, carrier := at(randomPeer(t)), at(randomPeer(t))
 	manager.Protect(carrier.peer, "autorelay") // as libp2p does
-	if !read(stranger, readMore) || read(stranger, readPiece) {
+	if !stranger.reads(readMore) || stranger.reads(readPiece) {
 		t.Fatal("strangers do not share")
 	}
-	if !read(carrier, readPiece) {
+	if !carrier.reads(readPiece) {
 		t.Error("the relay has to wait for those behind it")
 	}
-	if read(carrier, readMore) {
+	if carrier.reads(readMore) {
 		t.Error("a relay sends without end")
 	}
 }
@@ -346,17 +355,9 @@ func TestTheRelayIsReadOn(t *testing.T) {
 // sends without end takes nothing from one of another network, and one whose place is over is a
 // stranger again.
 func TestNodesBehindTheOwnRelayAreReadOn(t *testing.T) {
-	manager, err := basic.NewConnManager(1, 2)
-	require.NoError(t, err)
-	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
-	require.NoError(t, err)
-	defer h.Close()
-	e := newEntrance(Power{}, openDoor{})
+	h := newLonely(t)
+	e, manager := newEntrance(Power{}, openDoor{}), h.ConnManager()
 	e.guard(h)
-	read := func(i *intake, bytes int) bool {
-		i.left = bytes
-		return i.open()
-	}
 	at := func(from string) *intake {
 		return &intake{entrance: e, peer: randomPeer(t), from: netip.MustParseAddr(from)}
 	}
@@ -364,17 +365,17 @@ func TestNodesBehindTheOwnRelayAreReadOn(t *testing.T) {
 	for _, i := range []*intake{greedy, modest} {
 		manager.TagPeer(i.peer, "relay-reservation", relay.ReservationTagWeight) // as libp2p does
 	}
-	if !read(stranger, readMore) || read(stranger, readPiece) {
+	if !stranger.reads(readMore) || stranger.reads(readPiece) {
 		t.Fatal("strangers do not share")
 	}
-	if !read(greedy, readMore) || read(greedy, readPiece) {
+	if !greedy.reads(readMore) || greedy.reads(readPiece) {
 		t.Error("nodes with places have another amount than strangers")
 	}
-	if !read(modest, readMore/2) {
+	if !modest.reads(readMore / 2) {
 		t.Error("one node with a place waits for another one")
 	}
 	manager.UntagPeer(modest.peer, "relay-reservation")
-	if read(modest, readMore) {
+	if modest.reads(readMore) {
 		t.Error("a node whose place is over is read as if it had one")
 	}
 }

@@ -11,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
-	basic "github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/multiformats/go-multiaddr"
 	"github.com/quic-go/quic-go"
 
@@ -265,11 +263,8 @@ func TestASurplusOverQUICIsForgotten(t *testing.T) {
 // Neither a neighbour nor a relay is closed for what comes over its connection, nor its address.
 // When it is none any more, what came before is not held against it.
 func TestWhoIsVouchedForIsNotClosed(t *testing.T) {
-	manager, err := basic.NewConnManager(1, 2)
-	require.NoError(t, err)
-	h, err := libp2p.New(libp2p.NoListenAddrs, libp2p.ConnectionManager(manager), libp2p.DisableMetrics())
-	require.NoError(t, err)
-	defer h.Close()
+	h := newLonely(t)
+	manager := h.ConnManager()
 	for _, why := range []string{"autorelay", "p2pnode/neighbours"} {
 		e := newEntrance(Power{}, openDoor{})
 		e.guard(h)
