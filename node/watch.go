@@ -32,10 +32,10 @@ func (n *Node) LogLevels(context.Context) (api.LogLevels, error) {
 	return n.logs.Levels(), nil
 }
 
-// SetLogLevel implements [api.Watcher].
-func (n *Node) SetLogLevel(_ context.Context, subsystem, level string) error {
+// SetLogLevels implements [api.Watcher].
+func (n *Node) SetLogLevels(_ context.Context, levels api.LogLevels) error {
 	if n.logs == nil {
 		return errNoLogs
 	}
-	return n.logs.SetLevel(subsystem, level)
+	return n.logs.SetLevels(levels)
 }

@@ -17,9 +17,9 @@ type Watcher interface {
 	// follow is set, each new line as it is written, until ctx ends.
 	Logs(ctx context.Context, last int, follow bool) iter.Seq2[LogLine, error]
 	LogLevels(ctx context.Context) (LogLevels, error)
-	// SetLogLevel changes what is logged of a subsystem, or of all for "all", until the
-	// daemon ends.
-	SetLogLevel(ctx context.Context, subsystem, level string) error
+	// SetLogLevels changes what is logged of some subsystems, and of the others for "all",
+	// until the daemon ends. With a wrong name it changes nothing.
+	SetLogLevels(ctx context.Context, levels LogLevels) error
 }
 
 // Event is something that happened to a node. It is for its owner only: facts that

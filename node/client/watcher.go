@@ -19,9 +19,9 @@ func (c *Client) LogLevels(ctx context.Context) (api.LogLevels, error) {
 	return get[api.LogLevels](ctx, c, "/v1/logs/levels")
 }
 
-// SetLogLevel implements [api.Watcher].
-func (c *Client) SetLogLevel(ctx context.Context, subsystem, level string) error {
-	return c.order(ctx, http.MethodPut, "/v1/logs/levels", api.LogLevels{subsystem: level}, nothing)
+// SetLogLevels implements [api.Watcher].
+func (c *Client) SetLogLevels(ctx context.Context, levels api.LogLevels) error {
+	return c.order(ctx, http.MethodPut, "/v1/logs/levels", levels, nothing)
 }
 
 // Events implements [api.Watcher].

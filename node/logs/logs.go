@@ -108,23 +108,27 @@ func (l *Log) Levels() api.LogLevels {
 // Set changes from which level on a subsystem is logged.
 func (l *Log) Set(subsystem string, least slog.Level) { l.levels[subsystem].Set(least) }
 
-// SetLevel is Set with names. It also accepts All.
-func (l *Log) SetLevel(subsystem, name string) error {
-	i := slices.IndexFunc(levels, func(k level) bool { return k.name == name })
-	if i < 0 {
-		return api.WrongRequest(fmt.Errorf("node: there is no level %q; take one of %s", name, strings.Join(Levels(), ", ")))
-	}
-	if subsystem == All {
-		for _, v := range l.levels {
-			v.Set(levels[i].level)
+// SetLevels is Set with names, for some subsystems, and All for those that are not named.
+// With a name that is none it fails and changes nothing.
+func (l *Log) SetLevels(names api.LogLevels) error {
+	wanted := make(map[string]slog.Level, len(names))
+	for subsystem, name := range names {
+		i := slices.IndexFunc(levels, func(k level) bool { return k.name == name })
+		if i < 0 {
+			return api.WrongRequest(fmt.Errorf("node: there is no level %q; take one of %s", name, strings.Join(Levels(), ", ")))
 		}
-		return nil
+		if l.levels[subsystem] == nil && subsystem != All {
+			return api.WrongRequest(fmt.Errorf("node: there is no subsystem %q; take %s or %s", subsystem, strings.Join(slices.Sorted(maps.Keys(l.levels)), ", "), All))
+		}
+		wanted[subsystem] = levels[i].level
 	}
-	v := l.levels[subsystem]
-	if v == nil {
-		return api.WrongRequest(fmt.Errorf("node: there is no subsystem %q; take %s or %s", subsystem, strings.Join(slices.Sorted(maps.Keys(l.levels)), ", "), All))
+	for subsystem := range l.levels {
+		if least, named := wanted[subsystem]; named {
+			l.Set(subsystem, least)
+		} else if least, all := wanted[All]; all {
+			l.Set(subsystem, least)
+		}
 	}
-	v.Set(levels[i].level)
 	return nil
 }
 

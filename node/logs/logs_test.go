@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -38,12 +39,12 @@ func TestLevelsBySubsystem(t *testing.T) {
 		gossip.Debug("another", "peer", "x y", "count", 3)
 	}
 	speak()
-	require.NoError(t, l.SetLevel(logs.Gossip, "debug"))
+	require.NoError(t, l.SetLevels(api.LogLevels{logs.Gossip: "debug"}))
 	speak()
-	require.NoError(t, l.SetLevel(logs.All, "off"))
+	require.NoError(t, l.SetLevels(api.LogLevels{logs.All: "off"}))
 	speak()
 	node.Error("nobody hears this")
-	require.NoError(t, l.SetLevel(logs.Node, "warn"))
+	require.NoError(t, l.SetLevels(api.LogLevels{logs.Node: "warn"}))
 	node.WithGroup("disk").Warn("full", "free", 0, slog.Attr{})
 	want := []string{`debug gossip another node=abc peer="x y" count=3`, "warn node full node=abc disk.free=0"}
 	if got := kept(l, 100); !slices.Equal(got, want) {
@@ -55,9 +56,13 @@ func TestLevelsBySubsystem(t *testing.T) {
 	if got := l.Levels(); got[logs.Node] != "warn" || got[logs.Gossip] != "off" {
 		t.Errorf("the levels are %v", got)
 	}
-	for _, wrong := range [][2]string{{"gossip", "loud"}, {"gossips", "info"}} {
-		if err := l.SetLevel(wrong[0], wrong[1]); !errors.Is(err, api.ErrRequest) {
+	before := l.Levels()
+	for _, wrong := range []api.LogLevels{{"gossip": "loud", "node": "debug", "all": "info"}, {"gossips": "info", "node": "debug"}} {
+		if err := l.SetLevels(wrong); !errors.Is(err, api.ErrRequest) {
 			t.Errorf("%v: %v; want a wrong request", wrong, err)
+		}
+		if got := l.Levels(); !maps.Equal(got, before) {
+			t.Errorf("%v was wrong, and changed the levels to %v", wrong, got)
 		}
 	}
 }

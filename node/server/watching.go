@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,15 +25,7 @@ func routeWatching(r *routes, owner api.Watcher) {
 			return sendLive(w, q, func(ctx context.Context) iter.Seq2[api.LogLine, error] { return owner.Logs(ctx, in.Last, in.Follow) }, lineText, "\n")
 		})
 	ask(r, operation{"GET /v1/logs/levels", api.Admin, "getLogLevels", "What is logged of each subsystem"}, owner.LogLevels)
-	order(r, operation{"PUT /v1/logs/levels", api.Admin, "setLogLevels", "Change what is logged until the daemon ends"},
-		func(ctx context.Context, levels api.LogLevels) error {
-			for _, subsystem := range slices.Sorted(maps.Keys(levels)) { // "all" comes first
-				if err := owner.SetLogLevel(ctx, subsystem, levels[subsystem]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	order(r, operation{"PUT /v1/logs/levels", api.Admin, "setLogLevels", "Change what is logged until the daemon ends"}, owner.SetLogLevels)
 }
 
 type eventsInput struct {

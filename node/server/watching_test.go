@@ -49,9 +49,9 @@ type logging struct {
 	log *logs.Log
 }
 
-// SetLogLevel implements [api.Watcher].
-func (o logging) SetLogLevel(_ context.Context, subsystem, level string) error {
-	return o.log.SetLevel(subsystem, level)
+// SetLogLevels implements [api.Watcher].
+func (o logging) SetLogLevels(_ context.Context, levels api.LogLevels) error {
+	return o.log.SetLevels(levels)
 }
 
 // A level for all, beside those of some subsystems, is that of the others, each time.

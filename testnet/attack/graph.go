@@ -15,6 +15,7 @@ import (
 
 	"p2pnode/gossip"
 	"p2pnode/learner"
+	"p2pnode/node/api"
 	"p2pnode/node/datadir"
 )
 
@@ -289,7 +290,7 @@ func (f *field) watchStrikes(ctx context.Context, struck map[string]bool) error 
 		struck[p.name+" blames "+q.name] = true
 	}
 	for _, p := range f.honest {
-		if err := p.owner.SetLogLevel(ctx, "gossip", "debug"); err != nil {
+		if err := p.owner.SetLogLevels(ctx, api.LogLevels{"gossip": "debug"}); err != nil {
 			return err
 		}
 		reading.Go(func() {
