@@ -39,7 +39,7 @@ func farewellText(f api.Farewell) string {
 // told says how many neighbours heard of it.
 func told(f api.Farewell) string {
 	if f.Neighbours == 0 {
-		return " It had no neighbours to tell."
+		return ""
 	}
 	text := fmt.Sprintf(" %d of %d %s told.", f.Told, f.Neighbours, plural(f.Neighbours, "neighbour was", "neighbours were"))
 	if f.Told < f.Neighbours {

@@ -64,7 +64,7 @@ all; the levels are debug, info, warn, error and off.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (api.LogLevels, error) {
 				if len(args) == 2 {
-					if err := owner.SetLogLevel(ctx, args[0], args[1]); err != nil {
+					if err := owner.SetLogLevels(ctx, api.LogLevels{args[0]: args[1]}); err != nil {
 						return nil, err
 					}
 				}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -51,8 +52,11 @@ in DIR/committee: never copy that, and never run two relays with one identity.`,
 			if !cmd.Flags().Changed("dir") {
 				o.dir = relayDir(o.dir)
 			}
-			if f.status <= 0 || f.quota <= 0 {
-				return usageError{errors.New("--status and --quota must be positive"), cmd}
+			if f.status <= 0 {
+				return usageError{errors.New("--status must be positive"), cmd}
+			}
+			if f.quota < 1 || f.quota > maxQuota {
+				return usageError{fmt.Errorf("--quota %d: must be between 1 and %d", f.quota, maxQuota), cmd}
 			}
 			if f.catalogue != "" && !f.member {
 				return usageError{errors.New("--catalogue is for a relay with --member"), cmd}
@@ -79,6 +83,9 @@ type relayFlags struct {
 	member    bool
 	catalogue string
 }
+
+// maxQuota is the largest --quota: in bytes it must still be a number.
+const maxQuota = math.MaxInt64 >> 20
 
 func (f *relayFlags) register(c *cobra.Command) {
 	flags := c.Flags()

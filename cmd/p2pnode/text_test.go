@@ -137,7 +137,7 @@ func TestTexts(t *testing.T) {
 		},
 		{newDirectory{Task: "t", Obfuscation: true}.String(), []string{"obfuscation, not differential privacy: WITHOUT any privacy guarantee"}, "protected"},
 		{farewellText(api.Farewell{}), []string{"No daemon is running."}, "told"},
-		{farewellText(api.Farewell{Running: true, SumsWait: true}), []string{"the daemon stops. It had no neighbours to tell.", "It is a member of the committee, so no private sum opens for anybody while it is away: run it again soon"}, "identity"},
+		{farewellText(api.Farewell{Running: true, SumsWait: true}), []string{"the daemon stops.", "It is a member of the committee, so no private sum opens for anybody while it is away: run it again soon"}, "neighbour"},
 		{farewellText(api.Farewell{Neighbours: 2}), []string{"Its 2 neighbours were not told, and notice within an hour."}, "stops"},
 		{farewellText(api.Farewell{Running: true, Neighbours: 3, Told: 2}), []string{"stops. 2 of 3 neighbours were told. The others notice"}, ""},
 		{
