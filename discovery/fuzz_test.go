@@ -80,25 +80,27 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// Whatever answers on the local network, a node is reported with a bounded number of
-// addresses, and never this one.
-func FuzzReport(f *testing.F) {
+// Whatever answers on the local network, a node is called at a bounded number of addresses, and
+// never this one.
+func FuzzRead(f *testing.F) {
 	const id = "12D3KooWQoPFZHjbYqWacLniFGVHMrEyBUtujLqU223AH4jyuhJi"
 	f.Add("dnsaddr=/ip4/192.0.2.1/tcp/4001/p2p/" + id)
 	f.Add(strings.Repeat("dnsaddr=/ip4/192.0.2.1/tcp/4001/p2p/"+id+"\n", 3) + "dnsaddr=/ip6/2001:db8::1/udp/1/quic-v1/p2p/" + id)
 	f.Add("dnsaddr=/ip4/0.0.0.0/tcp/1/p2p/" + id + "\nx\n\n/p2p/" + id)
 	f.Fuzz(func(t *testing.T, texts string) {
-		l := &local{host: self{}, heard: map[peer.ID]bool{}, config: Config{Found: func(p peer.AddrInfo) {
-			if p.ID == "" || p.ID == "self" || len(p.Addrs) > maxAddrs {
-				t.Fatalf("reported: %v", p)
+		l := &local{host: self{}}
+		p, ok := l.read(strings.Split(texts, "\n"))
+		if !ok {
+			return
+		}
+		if p.ID == "" || p.ID == "self" || len(p.Addrs) > maxAddrs {
+			t.Fatalf("read: %v", p)
+		}
+		for _, a := range p.Addrs {
+			if len(a.Bytes()) > maxAddrSize || len(a.Bytes()) == 0 {
+				t.Fatalf("an address of %d bytes", len(a.Bytes()))
 			}
-			for _, a := range p.Addrs {
-				if len(a.Bytes()) > maxAddrSize || len(a.Bytes()) == 0 {
-					t.Fatalf("an address of %d bytes is reported", len(a.Bytes()))
-				}
-			}
-		}}}
-		l.report(strings.Split(texts, "\n"))
+		}
 	})
 }
 

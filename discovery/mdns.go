@@ -24,8 +24,8 @@ import (
 const (
 	firstMDNSPause   = 3 * time.Second // doubles
 	longestMDNSPause = 10 * time.Minute
-	// vainly is how many questions in a row without a new node end the fast pace; one of
-	// them may have been lost on the way.
+	// vainly is how many questions in a row without a new node end the fast pace, if all who
+	// answered were met; one of them may have been lost on the way.
 	vainly = 2
 	// maxHeard bounds the nodes that are known by name on the local network.
 	maxHeard = 4096
@@ -72,7 +72,7 @@ type local struct {
 	config    Config
 	addrs     []multiaddr.Multiaddr // announced
 	responder *responder
-	heard     map[peer.ID]bool // who has answered; touched by ask alone
+	heard     map[peer.ID]bool // who was met; touched by ask alone
 }
 
 func announceLocally(h host.Host, c Config) (*local, error) {
@@ -127,10 +127,11 @@ func (l *local) ask(ctx context.Context, p *pace, changed <-chan struct{}) {
 	}
 	for vain := 0; ctx.Err() == nil && !moved(); {
 		before := len(l.heard)
-		if err := l.browse(ctx); err != nil {
+		all, err := l.browse(ctx)
+		if err != nil {
 			l.config.Logger.Debug("asking on the local network failed", "error", err)
 		}
-		if vain++; len(l.heard) > before {
+		if vain++; len(l.heard) > before || !all {
 			vain = 0
 		}
 		enough, company := l.config.Enough(), !isAlone(l.host)
@@ -143,27 +144,46 @@ func (l *local) ask(ctx context.Context, p *pace, changed <-chan struct{}) {
 	}
 }
 
-// browse asks once and reports who answers.
-func (l *local) browse(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answersFor)
+// browse asks once, calls those who answer, and reports who was met. When there are enough
+// candidates it calls some all the same, so that two parts of a network that come together find
+// each other. all says that nobody else is left to call.
+func (l *local) browse(ctx context.Context) (all bool, err error) {
+	asking, cancel := context.WithTimeout(ctx, answersFor)
 	defer cancel()
-	answers := make(chan []string, answersWait)
+	answers := make(chan localAnswer, answersWait)
 	defer l.responder.ask(nil)
 	if err := l.responder.ask(answers); err != nil {
-		return err
+		return true, err
 	}
-	for {
-		select {
-		case texts := <-answers:
-			l.report(texts)
-		case <-ctx.Done():
-			return nil
+	g := newGreeter(l.host)
+	meet := func(met []peer.AddrInfo) {
+		g.welcome(met)
+		for _, p := range met {
+			l.report(p)
 		}
 	}
+	for asking.Err() == nil {
+		if g.waiting > 0 && (g.calls < greetings || !l.config.Enough()) {
+			g.greet(ctx)
+		}
+		select {
+		case a := <-answers:
+			if p, ok := l.read(a.texts); ok {
+				g.add(a.from, p)
+			}
+		case met := <-g.called:
+			meet(met)
+		case <-asking.Done():
+		}
+	}
+	for g.calling > 0 {
+		meet(<-g.called)
+	}
+	return g.waiting == 0 && !g.failed, nil
 }
 
-// report passes on the node that an answer describes, if it does describe one.
-func (l *local) report(texts []string) {
+// read returns the node that an answer describes, if it does describe another one.
+func (l *local) read(texts []string) (p peer.AddrInfo, ok bool) {
 	var addrs []multiaddr.Multiaddr
 	for _, text := range texts {
 		if a, err := multiaddr.NewMultiaddr(strings.TrimPrefix(text, addrPrefix)); err == nil {
@@ -172,15 +192,19 @@ func (l *local) report(texts []string) {
 	}
 	infos, err := peer.AddrInfosFromP2pAddrs(addrs...)
 	if err != nil || len(infos) != 1 { // each node answers for itself only
-		return
+		return p, false
 	}
-	if p := infos[0]; p.ID != l.host.ID() && len(p.Addrs) > 0 {
-		if len(l.heard) < maxHeard {
-			l.heard[p.ID] = true
-		}
-		p.Addrs = Bound(p.Addrs)
-		l.config.Found(p)
+	p = infos[0]
+	p.Addrs = Bound(p.Addrs)
+	return p, p.ID != l.host.ID() && len(p.Addrs) > 0
+}
+
+// report passes on a node that was met.
+func (l *local) report(p peer.AddrInfo) {
+	if len(l.heard) < maxHeard {
+		l.heard[p.ID] = true
 	}
+	l.config.Found(p)
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -58,9 +58,15 @@ type responder struct {
 	mu      sync.Mutex
 	closed  bool
 	packets *crowd.Work
-	answers chan<- []string // takes the texts of others; nil: nobody asks
-	said    time.Time       // when it has told of itself last
-	due     *time.Timer     // until it does again; nil: nobody has asked
+	answers chan<- localAnswer // nil: nobody asks
+	said    time.Time          // when it has told of itself last
+	due     *time.Timer        // until it does again; nil: nobody has asked
+}
+
+// localAnswer is what another one says of itself.
+type localAnswer struct {
+	from  netip.Addr
+	texts []string
 }
 
 // newResponder joins the groups on all interfaces that allow it. The service's name has no
@@ -107,7 +113,7 @@ func (r *responder) close() {
 
 // ask asks who is there. What the others say of themselves goes to answers, as far as there is
 // room, until ask is called again.
-func (r *responder) ask(answers chan<- []string) error {
+func (r *responder) ask(answers chan<- localAnswer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers = answers
@@ -194,14 +200,14 @@ func (r *responder) receive(g *group) {
 		}
 		r.mu.Lock()
 		if r.packets.Take(from, from.String(), 1, time.Now()) {
-			r.hear(packet[:n])
+			r.hear(from, packet[:n])
 		}
 		r.mu.Unlock()
 	}
 }
 
 // hear takes a packet in. The caller holds r.mu.
-func (r *responder) hear(packet []byte) {
+func (r *responder) hear(from netip.Addr, packet []byte) {
 	var m dns.Msg
 	if m.Unpack(packet) != nil {
 		return
@@ -222,7 +228,7 @@ func (r *responder) hear(packet []byte) {
 		}
 		if t.Hdr.Ttl > 0 {
 			select {
-			case r.answers <- t.Txt:
+			case r.answers <- localAnswer{from, t.Txt}:
 			default:
 			}
 		}

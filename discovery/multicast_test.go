@@ -57,7 +57,7 @@ func TestQuestionsAreAnsweredTogether(t *testing.T) {
 		const seconds = 20
 		for range 100 * seconds {
 			r.mu.Lock()
-			r.hear(packet)
+			r.hear(netip.Addr{}, packet)
 			r.mu.Unlock()
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -76,7 +76,7 @@ func TestQuestionsAreAnsweredTogether(t *testing.T) {
 // thing, and nothing else is kept of it.
 func TestAnAnswerTellsOfOneNode(t *testing.T) {
 	r, _ := newBare()
-	answers := make(chan []string, answersWait)
+	answers := make(chan localAnswer, answersWait)
 	require.NoError(t, r.ask(answers))
 	m := &dns.Msg{}
 	m.Response = true
@@ -88,8 +88,8 @@ func TestAnAnswerTellsOfOneNode(t *testing.T) {
 			&dns.TXT{Hdr: of(name, dns.TypeTXT), Txt: []string{name}})
 	}
 	packet := packed(t, m)
-	kept := testing.AllocsPerRun(1, func() { r.hear(packet) })
-	if len(answers) != 2 || (<-answers)[0] != m.Answer[2].(*dns.TXT).Txt[0] { // AllocsPerRun calls once more
+	kept := testing.AllocsPerRun(1, func() { r.hear(netip.Addr{}, packet) })
+	if len(answers) != 2 || (<-answers).texts[0] != m.Answer[2].(*dns.TXT).Txt[0] { // AllocsPerRun calls once more
 		t.Errorf("%d answers", len(answers))
 	}
 	if most := 20.0 * float64(len(m.Answer)); kept > most {
@@ -100,14 +100,14 @@ func TestAnAnswerTellsOfOneNode(t *testing.T) {
 		{MsgHdr: m.MsgHdr, Answer: []dns.RR{&dns.TXT{Hdr: of("x._other._udp.local.", dns.TypeTXT), Txt: []string{"another service"}}}},
 		{MsgHdr: m.MsgHdr, Answer: []dns.RR{&dns.TXT{Hdr: dns.RR_Header{Name: "x." + r.service, Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{"a farewell"}}}},
 	} {
-		r.hear(packed(t, other))
+		r.hear(netip.Addr{}, packed(t, other))
 	}
 	<-answers
 	if len(answers) > 0 {
-		t.Errorf("heard %q", <-answers)
+		t.Errorf("heard %q", (<-answers).texts)
 	}
 	require.NoError(t, r.ask(nil))
-	r.hear(packet) // to nobody
+	r.hear(netip.Addr{}, packet) // to nobody
 }
 
 // Whoever sends without end is not listened to for ever, and others are.
@@ -207,9 +207,9 @@ func FuzzHear(f *testing.F) {
 	f.Add(packed(f, &dns.Msg{MsgHdr: dns.MsgHdr{Response: true}, Answer: []dns.RR{&dns.TXT{Hdr: of("x."+r.service, dns.TypeTXT), Txt: []string{"a"}}}}))
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		r, _ := newBare()
-		answers := make(chan []string, 2)
+		answers := make(chan localAnswer, 2)
 		r.answers = answers
-		r.hear(packet)
+		r.hear(netip.Addr{}, packet)
 		if r.due != nil {
 			r.due.Stop()
 		}

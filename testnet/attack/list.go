@@ -20,6 +20,7 @@ func Scenarios() []Scenario {
 		crumbs(),
 		packets(),
 		hellos(),
+		multicast(),
 		places(),
 		circuits(),
 		behind(),
