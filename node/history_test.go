@@ -3,11 +3,15 @@ package node
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
 	"p2pnode/internal/require"
@@ -179,6 +183,39 @@ func TestWitnessesOfNeighboursOutliveARestart(t *testing.T) {
 	}
 	if len(left) >= 188 {
 		t.Errorf("%d witnesses are remembered", len(left))
+	}
+}
+
+// A restart does not forget of which authors this node has heard: evidence about strangers, however
+// much there is, does not push out what it has against one of them.
+func TestEvidenceAboutTheHeardOutlivesARestart(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	m := memory{State: learner.State{Model: make([]float64, 3)}, Network: n.network}
+	for range 200 {
+		key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+		require.NoError(t, err)
+		author, err := peer.IDFromPrivateKey(key)
+		require.NoError(t, err)
+		signer := gossip.NewSigner(key, n.network)
+		var said [2]gossip.Witness
+		for i := range said {
+			model, err := signer.Encode(learner.Message{Kind: learner.KindModel, Round: 1, Real: []float64{float64(i), 0, 0}})
+			require.NoError(t, err)
+			said[i], err = gossip.WitnessOf(model)
+			require.NoError(t, err)
+		}
+		e, err := gossip.NewEvidence(n.network, author, said[0], said[1])
+		require.NoError(t, err)
+		if m.Evidence = append(m.Evidence, e); m.Witnesses == nil {
+			m.Witnesses = map[string]gossip.Witness{author.String(): said[0]}
+		}
+	}
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, n.ledger.SaveState(text))
+	left := attachedSession(t, n).gossip.Evidence()
+	if heard := m.Evidence[0].Author; len(left) == 200 || left[0].Author != heard {
+		t.Errorf("of %d pieces the first is about %s, want %s", len(left), left[0].Author, heard)
 	}
 }
 

@@ -256,13 +256,12 @@ func (n *Node) attach(s *session) error {
 	s.loop.show()
 	_, latest := n.ledger.Outgoing()
 	s.hood.audience.heard = known.Audience
-	if err := s.gossip.RememberEvidence(known.Evidence); err != nil {
-		return err
-	}
 	if err := s.hood.restore(n.files.Config.Profile, latest, known.Estimate); err != nil {
 		return fmt.Errorf("node: restore the neighbours: %w", err)
 	}
-	if err := s.gossip.Remember(known.Witnesses); err != nil { // those of neighbours, too, of whom it forgets none
+	// The order matters: witnesses of neighbours are kept before those of others, and evidence about
+	// authors of whom there is a witness before evidence about strangers.
+	if err := errors.Join(s.gossip.Remember(known.Witnesses), s.gossip.RememberEvidence(known.Evidence)); err != nil {
 		return err
 	}
 	n.intake.Lock()
