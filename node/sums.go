@@ -142,16 +142,11 @@ func (n *Node) contributionTo(s *sums.Sum, w *walk) summing.Contribution {
 	return summing.Contribution{
 		Ledger: n.ledger,
 		Opens:  opens,
+		Adding: &n.adding,
 		Cohorts: func() ([]privacy.Cohort, error) {
 			if !slices.Contains(n.sums.paid, w.recipe) {
 				return nil, nil
 			}
-			// Records that are being stored may join a cohort that is there, which would pay for
-			// them without their being in the sum: it is asked again when they are stored.
-			if !n.adding.TryLock() {
-				return nil, nil
-			}
-			defer n.adding.Unlock()
 			counts, err := n.records.count()
 			if err != nil {
 				return nil, err

@@ -567,10 +567,10 @@ func TestNobodyPaysDuringAnImport(t *testing.T) {
 	n, taken := p.nodes[committeeSize], 0
 	file := "a,b,y\n" + strings.Repeat("0.5,0.25,1\n", 20)
 	_, err := n.Import(t.Context(), strings.NewReader(file), api.ImportOptions{Room: func() error {
-		if taken++; taken == 10 {
-			if cohorts := p.payers(committeeSize, 1, 1); cohorts != nil {
-				p.pay(committeeSize, cohorts)
-			}
+		adding := n.contributionTo(p.only(), n.sums.walks[0]).Adding
+		if taken++; taken == 10 && adding.TryLock() {
+			defer adding.Unlock()
+			p.pay(committeeSize, p.payers(committeeSize, 1, 1))
 		}
 		return nil
 	}})

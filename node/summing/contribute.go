@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -22,6 +23,10 @@ type Contribution struct {
 	// Opens is the time before which the sum does not begin, see [Course]. The device asks
 	// less often before it. Zero: there is none.
 	Opens time.Time
+	// Adding is locked while records are added. The device holds it while it pays, as a record
+	// that joined a cohort meanwhile would pay for a sum that it is not in. If it is locked, the
+	// device pays later. nil: no records are added.
+	Adding *sync.Mutex
 	// Cohorts returns the cohorts that may pay now.
 	Cohorts func() ([]privacy.Cohort, error)
 	// Vector returns what the records of the cohorts that paid add, in real units, and
@@ -277,6 +282,12 @@ func (k *contributor) pay() error {
 	o, s, began := k.open, k.sum, time.Now()
 	if o == nil || k.c.Ledger == nil {
 		return nil
+	}
+	if k.c.Adding != nil {
+		if !k.c.Adding.TryLock() {
+			return nil
+		}
+		defer k.c.Adding.Unlock()
 	}
 	cohorts, err := k.c.Cohorts()
 	if err != nil {

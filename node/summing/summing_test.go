@@ -380,6 +380,50 @@ func (d *device) files() (names []string) {
 	return names
 }
 
+// A device pays for no sum while records are added, and none are added while it pays: from before
+// it asks which cohorts may until their records are in what it sends.
+func TestNobodyAddsRecordsWhileADevicePays(t *testing.T) {
+	r := newTrial(t, 3)
+	d := r.device(newIdentity(t))
+	var adding sync.Mutex
+	var importing atomic.Bool
+	alone := func(at string) {
+		if importing.Load() || adding.TryLock() {
+			t.Errorf("when it asks for the %s, records can be added", at)
+		}
+	}
+	importing.Store(true)
+	adding.Lock()
+	outcomes := make([]Outcome, 1)
+	var contributing sync.WaitGroup
+	contributing.Go(func() {
+		var err error
+		outcomes[0], err = d.desk.Contribute(t.Context(), r.sum, Contribution{
+			Ledger: d.ledger, Adding: &adding,
+			Cohorts: func() ([]privacy.Cohort, error) {
+				alone("cohorts")
+				return []privacy.Cohort{1}, nil
+			},
+			Vector: func([]privacy.Cohort) ([]float64, int, error) {
+				alone("vector")
+				return vectorOf(0, r.sum.Dimension), 10, nil
+			},
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	require.Eventually(t, "the device knows that the sum is open", func() bool { return !d.desk.State(r.sum.ID).Closes.IsZero() })
+	importing.Store(false)
+	adding.Unlock()
+	r.close(1)
+	contributing.Wait()
+	r.check(outcomes)
+	if !adding.TryLock() {
+		t.Error("no records can be added afterwards")
+	}
+}
+
 // Twenty devices and four members make one private sum over libp2p. The integers that are
 // opened are what the devices quantised and the noise of all members, exactly.
 func TestPrivateSumOverTheNetwork(t *testing.T) {
