@@ -199,6 +199,9 @@ func TestAgesOfEdgesAfterTheClockWasSet(t *testing.T) {
 	if age := stored(); age > time.Hour {
 		t.Errorf("an edge of a moment is stored as one of %v", age)
 	}
+	if list := s.hood.neighbours(); len(list) != 1 || time.Since(time.Unix(list[0].since, 0)) > time.Hour {
+		t.Errorf("an edge of a moment is shown as %+v", list)
+	}
 	s.hood.look(func(*peering.Neighbourhood) { // it was stored before the clock was set
 		e := s.hood.edges[from]
 		e.Since -= int64(years.Seconds())
@@ -212,5 +215,20 @@ func TestAgesOfEdgesAfterTheClockWasSet(t *testing.T) {
 	s.hood.answer(t.Context(), from, gossip.EdgeRequest{Kind: gossip.EdgeAsk, Turn: 1})
 	if age := stored(); age > time.Hour {
 		t.Errorf("after a renewal it is stored as one of %v", age)
+	}
+}
+
+// An edge that was stored before the clock was set, by a node that was killed before it could
+// store it again, has no time that can be right: it begins with the next run.
+func TestAgeOfAnEdgeOf1970(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	require.NoError(t, n.store.SaveEdges(nil, storage.Edge{Peer: randomPeer(t).String(), Weight: 1, Since: 90}))
+	hood := attachedSession(t, n).hood
+	list := hood.neighbours()
+	if age := hood.listener(list[0], hood.origins, time.Now()).Age; age > time.Hour {
+		t.Errorf("its age is %v", age)
+	}
+	if at := time.Unix(list[0].since, 0); time.Since(at) > time.Hour {
+		t.Errorf("it is shown as one since %v", at)
 	}
 }

@@ -234,7 +234,7 @@ func (h *neighbourhood) neighbours() []neighbour {
 	for i, e := range edges {
 		id := ids[e.Peer]
 		_, listens := slices.BinarySearch(listening, id)
-		out[i] = neighbour{Edge: e, id: id, live: e.Met && listens, since: max(0, h.start.Add(e.Since).Unix())}
+		out[i] = neighbour{Edge: e, id: id, live: e.Met && listens, since: max(0, h.since(e))}
 	}
 	return out
 }

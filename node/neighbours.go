@@ -114,9 +114,12 @@ func (h *neighbourhood) recall(edges []storage.Edge) error {
 			return err
 		}
 		h.edges[info.ID] = &edge{e, info.Addrs}
+		since := min(0, time.Unix(e.Since, 0).Sub(h.start)) // a time after the start means that the clock was ahead then
+		if e.Since > 0 && e.Since < storage.Earliest.Unix() {
+			since = 0 // the clock was not set then
+		}
 		h.config.Edges = append(h.config.Edges, peering.Edge{
-			Peer: gossip.ID(info.ID), Weight: e.Weight, Known: e.Known, Invited: e.Invited,
-			Since: min(0, time.Unix(e.Since, 0).Sub(h.start)), // a time after the start means that the clock was ahead then
+			Peer: gossip.ID(info.ID), Weight: e.Weight, Known: e.Known, Invited: e.Invited, Since: since,
 		})
 		if err := h.gossip.Follow(info.ID); err != nil {
 			return err
