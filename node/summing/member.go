@@ -136,10 +136,18 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	return errors.Join(err, m.dir.close())
 }
 
-// overdue reports whether this member's keys for the sum must be erased by now.
-func (m *member) overdue() bool {
-	return !m.closes.IsZero() && !time.Now().Before(m.closes.Add(m.options.Later))
+// deadline is when this member's keys for the sum must be erased. Once there is an opening, it
+// says so: this member's own clock may have been wrong when it made its keys.
+func (m *member) deadline() time.Time {
+	closes := m.closes
+	if m.machine != nil && m.machine.Opening() != nil {
+		closes = time.Unix(m.machine.Opening().Closes, 0)
+	}
+	return closes.Add(m.options.Later)
 }
+
+// overdue reports whether this member's keys for the sum must be erased by now.
+func (m *member) overdue() bool { return !m.closes.IsZero() && !time.Now().Before(m.deadline()) }
 
 // run continues from the journal until it must end or nobody needs this member any more.
 func (m *member) run() error {
@@ -172,8 +180,8 @@ func (m *member) run() error {
 	}
 	tick := time.NewTicker(m.desk.config.Tick)
 	defer tick.Stop()
-	deadline := time.NewTimer(time.Until(m.closes.Add(m.options.Later)))
-	defer deadline.Stop()
+	unopened := time.NewTimer(time.Until(m.deadline()))
+	defer unopened.Stop()
 	m.watch()
 	for late := false; !m.erased || !late && !m.machine.Idle(); {
 		var in sums.Input
@@ -182,7 +190,11 @@ func (m *member) run() error {
 			return nil
 		case <-tick.C:
 			in = m.timely()
-		case <-deadline.C:
+			_, late = in.(sums.Deadline)
+		case <-unopened.C:
+			if m.machine.Opening() != nil {
+				continue // each tick looks at the clock
+			}
 			in, late = sums.Deadline{}, true
 		case in = <-m.inbox:
 		}
@@ -418,11 +430,16 @@ func (m *member) duty() Duty {
 	return d
 }
 
-// timely is what the machine is told at a tick: that the time of the opening has come. It
-// asks the clock each time. A timer would know nothing of a clock that is set, as that of a board
-// without a battery is soon after its start, and of the time for which a machine sleeps.
+// timely is what the machine is told at a tick: that the time at which the opening closes the
+// sum has come, or the time after which nothing is opened any more. It asks the clock each time.
+// A timer would know nothing of a clock that is set, as that of a board without a battery is soon
+// after its start, and of the time for which a machine sleeps.
 func (m *member) timely() sums.Input {
-	if o := m.machine.Opening(); o != nil && !m.machine.Closed() && !time.Now().Before(time.Unix(o.Closes, 0)) {
+	switch o := m.machine.Opening(); {
+	case o == nil:
+	case m.overdue():
+		return sums.Deadline{}
+	case !m.machine.Closed() && !time.Now().Before(time.Unix(o.Closes, 0)):
 		return sums.Closing{}
 	}
 	return sums.Tick{}

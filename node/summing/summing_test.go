@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -962,6 +963,41 @@ func TestKeysAreMadeOnceAndErased(t *testing.T) {
 	require.NoError(t, d.erase(false), d.erase(false), d.keep(sums.Digest{3}, []byte("one that came late")))
 	if entries, err := os.ReadDir(d.path); err != nil || len(entries) != 1 || !d.over() {
 		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// At each tick a member looks at the clock for the time at which its keys must be erased: a timer
+// stands still while a machine sleeps. The opening says when that is, and not the member's own
+// clock when it made its keys, which may have been years behind.
+func TestDeadlineIsLookedUpAtEachTick(t *testing.T) {
+	r := newTrial(t, 3) // closes in an hour
+	require.Eventually(t, "all know that the sum is open", func() bool {
+		return !slices.ContainsFunc(r.members, func(m *device) bool { return m.desk.State(r.sum.ID).Closes.IsZero() })
+	})
+	d := r.members[0]
+	d.stopMember()
+	dir, err := openDirectory(d.root, r.sum.ID)
+	require.NoError(t, err)
+	m := &member{
+		desk: d.desk, part: d.desk.known(r.sum.ID), dir: dir, inbox: make(chan sums.Input, inputs),
+		held: make(map[sums.Digest]bool), coming: make(map[sums.Digest]bool), options: Membership{Later: time.Hour},
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer m.running.Wait()
+	defer stop()
+	m.ctx, m.life = ctx, ctx
+	require.NoError(t, m.begin())
+	defer m.dir.close()
+	for closes, what := range map[time.Time]string{m.closes: "its clock was right", time.Unix(0, 0): "its clock was years behind"} {
+		m.closes = closes
+		m.options.Later = time.Hour
+		if in := m.timely(); in != (sums.Tick{}) {
+			t.Errorf("%s: before the deadline the machine is told %T", what, in)
+		}
+		m.options.Later = -2 * time.Hour
+		if in := m.timely(); in != (sums.Deadline{}) {
+			t.Errorf("%s: after the deadline the machine is told %T", what, in)
+		}
 	}
 }
 
