@@ -112,7 +112,7 @@ func (k *contributor) run(ctx context.Context) (Outcome, error) {
 		}
 		if len(k.dead) > k.sum.Committee.Colluding && k.desk.resultOf(k.sum.ID) == nil {
 			k.withdraw()
-			p.ended(true)
+			p.bury()
 			return Outcome{Paid: k.entry != nil}, k.desk.bury(k.sum, k.c.Ledger)
 		}
 		pause, again := k.pause(while)

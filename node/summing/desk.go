@@ -75,6 +75,7 @@ type part struct {
 	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
 	member    *member                    // nil: no member runs here
 	dead      bool                       // the member here erased its keys when the sum had no result
+	buried    bool                       // more members say so than may collude
 	absent    map[peer.ID]bool           // members that had not begun with the sum when they were asked last
 	told      map[peer.ID]time.Time      // when news of each member of the committee made those who wait look last, or will
 	oldest    []gossip.BlobName          // the names of messages among the blobs, oldest first

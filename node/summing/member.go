@@ -352,13 +352,13 @@ func (m *member) end(out *sums.Output) error {
 }
 
 // afterwards announces the result. If this member could not work it out, it fetches it
-// first.
+// first, unless the sum turns out to be dead.
 func (m *member) afterwards() error {
 	p := m.part
 	if err := m.serveKept(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		m.part.log.Warn("what this node kept of a private sum cannot be read, and counts as lost", "directory", m.dir.path, "error", err)
 	}
-	for pause := m.desk.config.Retry; m.desk.resultOf(p.sum.ID) == nil; pause = min(2*pause, m.desk.config.Rest) {
+	for pause := m.desk.config.Retry; !p.over(); pause = min(2*pause, m.desk.config.Rest) {
 		if content := m.desk.seekResult(m.life, p); content != nil {
 			if err := m.keepResult(content); err != nil {
 				return err
@@ -367,7 +367,9 @@ func (m *member) afterwards() error {
 			return nil
 		}
 	}
-	_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // perhaps nobody hears it, but devices also ask
+	if p.bytes() != nil {
+		_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // perhaps nobody hears it, but devices also ask
+	}
 	return nil
 }
 

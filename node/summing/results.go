@@ -162,7 +162,7 @@ func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 		return nil, err
 	}
 	if o.Result == nil {
-		p.ended(true) // so that a member says it to those who come later
+		p.bury() // so that a member says it to those who come later
 		return o, settle(s, l)
 	}
 	p.decide(decision)

@@ -105,6 +105,22 @@ func (p *part) ended(dead bool) {
 	p.dead = dead
 }
 
+// bury notes that so many members say that the sum is dead that one of them is honest. Nobody here
+// asks for its result any more.
+func (p *part) bury() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead, p.buried = true, true
+}
+
+// over reports whether there is nothing more to ask of others: the result is here, or the sum is
+// buried.
+func (p *part) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.result != nil || p.buried
+}
+
 // onDuty publishes how far the member has come.
 func (p *part) onDuty(duty Duty) {
 	p.mu.Lock()

@@ -548,6 +548,34 @@ func TestDeadSum(t *testing.T) {
 	}
 }
 
+// A member whose keys are erased looks for the result only until so many say that the sum is dead
+// that one of them is honest.
+func TestMemberAsksForNoResultOfADeadSum(t *testing.T) {
+	m := newDevice(t, newIdentity(t), t.TempDir())
+	keys := []ed25519.PrivateKey{m.key}
+	for range 3 {
+		other, _ := liar(t, func(callKind) []byte { return (&news{dead: true}).bytes() })
+		m.knows(other)
+		keys = append(keys, other.key)
+	}
+	s := testSum(t, 3, keys)
+	dir, err := openDirectory(m.root, s.ID)
+	require.NoError(t, err, dir.erase(true))
+	ended := make(chan error, 1)
+	go func() {
+		ended <- m.desk.Member(t.Context(), s, Membership{Root: m.root, Open: time.Hour, Later: time.Hour})
+	}()
+	if o, err := m.desk.Contribute(t.Context(), s, Contribution{}); err != nil || o.Result != nil {
+		t.Errorf("its own device hears %+v, %v", o, err)
+	}
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Error("it goes on asking for the result")
+	}
+}
+
 // A device whose clock is behind takes a sum for open that was closed long ago. The committee
 // says otherwise, and it pays for nothing; a single member that lies is not believed.
 func TestAWrongClockPaysForNothing(t *testing.T) {
