@@ -161,7 +161,7 @@ func (k *knowledge) take(w *walk, s *sums.Sum, o *summing.Outcome) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	recipe := k.plan.Recipe(w.recipe)
-	if w.Ended(o.Result); o.Result == nil {
+	if w.Ended(o.Closes()); o.Result == nil {
 		w.results = append(w.results, k.plan.DescribeDead(s, w.recipe))
 		w.through = recipe.Walk()
 		return nil

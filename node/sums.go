@@ -120,11 +120,11 @@ func (n *Node) serveKept(d *summing.Desk, w *walk, goOn func(*sums.Sum)) error {
 			if err != nil {
 				return err
 			}
-			kept, err := d.Serve(s, n.ledger)
+			o, err := d.Serve(s, n.ledger)
 			if err != nil {
 				return err
 			}
-			if kept && n.sums.member && summing.Holds(n.committeeDir(), s.ID) {
+			if o != nil && n.sums.member && summing.Holds(n.committeeDir(), s.ID) {
 				goOn(s)
 			}
 		}

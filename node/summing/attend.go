@@ -43,20 +43,22 @@ func (d *Desk) attend(ctx context.Context, p *Plan, recipe int, root string) err
 		if s == nil {
 			break
 		}
-		kept, err := d.Serve(s, nil)
+		o, err := d.Serve(s, nil)
 		if err != nil {
 			return err
 		}
 		opens := course.Opens()
-		if !kept || Holds(root, s.ID) {
+		if o == nil || Holds(root, s.ID) {
 			members.Go(func() { d.Serving(ctx, s, p.Membership(root, opens)) })
 		}
-		if !kept {
-			if _, err := d.Contribute(ctx, s, Contribution{Opens: opens}); err != nil {
+		if o == nil {
+			here, err := d.Contribute(ctx, s, Contribution{Opens: opens})
+			if err != nil {
 				return err
 			}
+			o = &here
 		}
-		course.Ended(d.resultOf(s.ID))
+		course.Ended(o.Closes())
 	}
 	<-ctx.Done() // go on serving the last sums
 	return nil
@@ -89,6 +91,7 @@ func (p *Plan) Attended(d *Desk) (list []api.Sum, known int) {
 	list = []api.Sum{}
 	for i := range p.recipes {
 		var newest *sums.Sum
+		var state State
 		var result *sums.Published
 		var opens time.Time
 		course := p.Course(i)
@@ -97,14 +100,19 @@ func (p *Plan) Attended(d *Desk) (list []api.Sum, known int) {
 			if err != nil || s == nil || d.known(s.ID) == nil {
 				break
 			}
-			newest, result, opens = s, d.resultOf(s.ID), course.Opens()
-			if result == nil && !d.State(s.ID).Dead {
+			newest, state, opens = s, d.State(s.ID), course.Opens()
+			if state.Dead {
+				course.Ended(time.Time{})
+				continue
+			}
+			if !state.Here {
 				break
 			}
-			if result != nil {
-				known++
-			}
-			course.Ended(result)
+			known++
+			course.Ended(state.Closes)
+		}
+		if state.Here {
+			result = d.resultOf(newest.ID)
 		}
 		switch {
 		case result != nil:

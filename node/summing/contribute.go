@@ -45,6 +45,14 @@ type Outcome struct {
 	Paid   bool            // a contribution was paid for and sent, even if it is not listed
 }
 
+// Closes returns when the sum closed; zero if it is dead.
+func (o *Outcome) Closes() time.Time {
+	if o.Result == nil {
+		return time.Time{}
+	}
+	return time.Unix(o.Result.Opening.Closes, 0)
+}
+
 // Contribute takes part in a sum until its result is here, or until the sum is dead: so
 // many members say that they erased their keys without a result that one of them is
 // honest. It pays once, when a certified opening says that the sum is open, and sends the
@@ -249,13 +257,16 @@ func (k *contributor) ask(ctx context.Context, who peer.ID) (*news, error) {
 
 // finish stores the result.
 func (k *contributor) finish() (Outcome, error) {
-	o, err := outcomeOf(k.sum, k.desk.self, k.desk.resultOf(k.sum.ID), k.checked, k.entry)
+	pub := k.desk.resultOf(k.sum.ID)
+	o, err := outcomeOf(k.sum, k.desk.self, pub, k.checked, k.entry)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := keepResult(k.desk.config.Results, k.sum, k.part.bytes(), k.checked); err != nil {
+	root, result := k.desk.config.Results, pub.Bytes()
+	if err := keepResult(root, k.sum, result, k.checked); err != nil {
 		return Outcome{}, err
 	}
+	k.part.shelve(root, pub, result, k.checked)
 	k.withdraw()
 	return *o, settle(k.sum, k.c.Ledger)
 }

@@ -38,14 +38,14 @@ func (c *Course) Next() (*sums.Sum, error) {
 // Opens returns the time before which that sum does not begin; zero: there is none.
 func (c *Course) Opens() time.Time { return c.pace.opens(c.Round) }
 
-// Ended goes on after that sum. r is its result; nil: it never has one, and so the other rounds
-// of its epoch are not made.
-func (c *Course) Ended(r *sums.Published) {
+// Ended goes on after that sum. closed is when it closed; zero: it never has a result, and so the
+// other rounds of its epoch are not made.
+func (c *Course) Ended(closed time.Time) {
 	c.Round++
-	if r != nil {
-		c.pace.closed(r)
+	if !closed.IsZero() {
+		c.pace.closed(closed)
 	}
-	if r == nil || c.Round > uint64(c.plan.Recipe(c.recipe).Rounds()) {
+	if closed.IsZero() || c.Round > uint64(c.plan.Recipe(c.recipe).Rounds()) {
 		c.Epoch, c.Round = c.Epoch+1, 1
 	}
 }
@@ -68,8 +68,8 @@ type pace struct {
 }
 
 // closed notes when a sum closed. The sums come in the order of [Plan.Sum].
-func (p *pace) closed(r *sums.Published) {
-	p.last = time.Unix(r.Opening.Closes, 0)
+func (p *pace) closed(at time.Time) {
+	p.last = at
 	if p.first.IsZero() {
 		p.first = p.last
 	}

@@ -6,6 +6,8 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -65,12 +67,13 @@ type part struct {
 	mu        sync.Mutex
 	began     map[int]bool // those members
 	opening   []byte
-	closes    time.Time // when opening closes the sum
-	duty      *Duty     // what the member here has done; nil: no member runs here
-	failure   error     // why it does not run; nil: it does, or there is none
-	decision  []byte
-	published *sums.Published
-	result    []byte                     // the bytes of published
+	closes    time.Time                  // when opening closes the sum
+	duty      *Duty                      // what the member here has done; nil: no member runs here
+	failure   error                      // why it does not run; nil: it does, or there is none
+	decision  reference                  // the certified list
+	result    reference                  // the published result
+	published *sums.Published            // that result; nil: there is none, or it is on a shelf
+	shelf     map[gossip.BlobName]string // by their names, the files with list and result, once this device keeps them
 	accepts   map[sums.Digest][]byte     // a member's acceptances, by the entry that they accept
 	blobs     map[gossip.BlobName][]byte // blobs in memory that anybody may fetch
 	member    *member                    // nil: no member runs here
@@ -112,11 +115,9 @@ func (d *Desk) Service() *gossip.Service {
 	return &gossip.Service{OnCall: d.onCall, OnBlob: d.onBlob, OnNews: d.onNews}
 }
 
-// Serve serves the result of a sum if this device keeps it, and reports whether it does.
-func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) (kept bool, err error) {
-	o, err := d.resume(s, l)
-	return o != nil, err
-}
+// Serve serves the result of a sum if this device keeps it, and returns its outcome; nil if the
+// device keeps none.
+func (d *Desk) Serve(s *sums.Sum, l *storage.Ledger) (*Outcome, error) { return d.resume(s, l) }
 
 // PeerOf returns the peer that holds an identity.
 func PeerOf(id sums.Identity) (peer.ID, error) {
@@ -203,20 +204,14 @@ func (d *Desk) onCall(_ context.Context, from peer.ID, call []byte) (reply []byt
 func (p *part) tell(body []byte) (reply []byte, sound bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := news{opening: p.opening}
+	n := news{opening: p.opening, decision: p.decision, result: p.result}
 	if len(body) == digestSize {
 		n.accept = p.accepts[sums.Digest(body)]
 	} else if len(body) > 0 {
 		return nil, false
 	}
-	if p.decision != nil {
-		n.decision = referenceOf(p.decision)
-	}
-	if p.result != nil {
-		n.result = referenceOf(p.result)
-	}
-	n.dead = p.dead && p.result == nil
-	n.absent = p.duty == nil && !p.dead && p.result == nil
+	n.dead = p.dead && p.result.size == 0
+	n.absent = p.duty == nil && !p.dead && p.result.size == 0
 	return n.bytes(), true
 }
 
@@ -230,10 +225,13 @@ func (d *Desk) onBlob(_ peer.ID, name gossip.BlobName) gossip.Blob {
 	d.mu.Unlock()
 	for _, p := range parts {
 		p.mu.Lock()
-		content, m := p.blobs[name], p.member
+		content, file, m := p.blobs[name], p.shelf[name], p.member
 		p.mu.Unlock()
 		if content != nil {
 			return inMemory{bytes.NewReader(content)}
+		}
+		if file != "" {
+			return gossip.OpenBlob(file, gossip.MaxBlob)
 		}
 		if m == nil {
 			continue
@@ -321,40 +319,56 @@ func (p *part) decide(decision []byte) {
 }
 
 func (p *part) decideLocked(decision []byte) {
-	if p.decision == nil {
-		p.decision = decision
-		p.hold(decision)
+	if p.decision.size == 0 {
+		p.decision = p.hold(decision)
 		p.wake()
 	}
 }
 
-// publish stores a result that was checked, and serves it.
-func (p *part) publish(pub *sums.Published) []byte {
+// publish stores a result that was checked, and serves it. Only the first one counts.
+func (p *part) publish(pub *sums.Published) {
 	content := pub.Bytes()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.published, p.result, p.opening = pub, content, pub.Opening.Bytes()
-	p.closes = time.Unix(pub.Opening.Closes, 0)
-	p.hold(content)
+	if p.result.size > 0 {
+		return
+	}
+	p.published, p.result = pub, p.hold(content)
+	p.opening, p.closes = pub.Opening.Bytes(), time.Unix(pub.Opening.Closes, 0)
 	p.wake()
-	return content
+}
+
+// shelve serves a result that was checked, and its list, from the files in which this device
+// keeps them under root, and nothing of them from memory: a node that runs for years has many.
+func (p *part) shelve(root string, pub *sums.Published, result, decision []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.blobs, p.result.name)
+	delete(p.blobs, p.decision.name)
+	p.published, p.result, p.decision = nil, referenceOf(result), referenceOf(decision)
+	p.opening, p.closes = pub.Opening.Bytes(), time.Unix(pub.Opening.Closes, 0)
+	p.shelf = map[gossip.BlobName]string{
+		p.result.name:   filepath.Join(root, ResultFile(p.sum.ID)),
+		p.decision.name: filepath.Join(root, listFile(p.sum.ID)),
+	}
 }
 
 // take reads a result's bytes, makes all checks that a result must pass, and serves it.
-func (p *part) take(content []byte) error {
+func (p *part) take(content []byte) (*sums.Published, error) {
 	pub, err := p.sum.ReadPublished(content)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.publish(pub)
-	return nil
+	return pub, nil
 }
 
-// bytes returns the published result; nil while there is none.
-func (p *part) bytes() []byte {
+// contents returns the published result, nil if there is none or it is on the shelf, and what is
+// served of its list.
+func (p *part) contents() (result, decision []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.result
+	return p.blobs[p.result.name], p.blobs[p.decision.name]
 }
 
 // resultOf returns the certified result of a sum; nil while this node has none.
@@ -364,8 +378,19 @@ func (d *Desk) resultOf(sum sums.Digest) *sums.Published {
 		return nil
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.published
+	published, file := p.published, p.shelf[p.result.name]
+	p.mu.Unlock()
+	if file == "" {
+		return published
+	}
+	content, err := os.ReadFile(file)
+	if err == nil {
+		published, err = p.sum.ReadPublished(content)
+	}
+	if err != nil {
+		p.log.Warn("the result of a private sum cannot be read", "file", file, "error", err)
+	}
+	return published
 }
 
 // call calls a peer. If that fails, it looks for the peer's addresses, so that the next
@@ -405,13 +430,14 @@ func (d *Desk) fetchResult(ctx context.Context, p *part, r reference, who peer.I
 	if err != nil {
 		return err
 	}
-	return p.take(content)
+	_, err = p.take(content)
+	return err
 }
 
-// seekResult asks the committee for a result, until somebody has one; it returns nil if nobody has it.
-func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
+// seekResult asks the committee for a result, until somebody has one.
+func (d *Desk) seekResult(ctx context.Context, p *part) {
 	for i, who := range p.peers {
-		if p.bytes() != nil {
+		if p.over() {
 			break
 		}
 		if p.sum.Committee.Members[i] == d.self {
@@ -427,7 +453,6 @@ func (d *Desk) seekResult(ctx context.Context, p *part) []byte {
 			p.log.Debug("no result", "peer", who, "error", err)
 		}
 	}
-	return p.bytes()
 }
 
 // started waits until the network is there.

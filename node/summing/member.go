@@ -328,8 +328,8 @@ func (m *member) end(out *sums.Output) error {
 		return nil
 	}
 	if out.Done != nil && out.Done.Result != nil {
-		content := m.part.publish(out.Done)
-		if err := m.keepResult(content); err != nil {
+		m.part.publish(out.Done)
+		if err := m.keepResult(); err != nil {
 			return err
 		}
 		m.part.log.Info("a private sum is done", "contributors", out.Done.Result.Entries)
@@ -359,15 +359,18 @@ func (m *member) afterwards() error {
 		m.part.log.Warn("what this node kept of a private sum cannot be read, and counts as lost", "directory", m.dir.path, "error", err)
 	}
 	for pause := m.desk.config.Retry; !p.over(); pause = min(2*pause, m.desk.config.Rest) {
-		if content := m.desk.seekResult(m.life, p); content != nil {
-			if err := m.keepResult(content); err != nil {
-				return err
-			}
-		} else if wait(m.life, pause, nil); m.life.Err() != nil {
+		m.desk.seekResult(m.life, p)
+		if err := m.keepResult(); err != nil {
+			return err
+		}
+		if p.over() {
+			break
+		}
+		if wait(m.life, pause, nil); m.life.Err() != nil {
 			return nil
 		}
 	}
-	if p.bytes() != nil {
+	if m.desk.State(p.sum.ID).Here {
 		_ = m.desk.gossip.Announce(m.life, p.sum.ID[:]) // perhaps nobody hears it, but devices also ask
 	}
 	return nil
@@ -376,15 +379,16 @@ func (m *member) afterwards() error {
 // serveKept serves the result and the list that are in the directory.
 func (m *member) serveKept() error {
 	result, err := os.ReadFile(m.dir.name(resultName))
-	if err == nil {
-		err = m.part.take(result)
+	if err != nil {
+		return err
 	}
+	pub, err := m.part.take(result)
 	if err != nil {
 		return err
 	}
 	decision, err := os.ReadFile(m.dir.name(decisionName))
 	if err == nil {
-		_, _, err = m.part.sum.ReadDecision(m.desk.resultOf(m.part.sum.ID), decision)
+		_, _, err = m.part.sum.ReadDecision(pub, decision)
 	}
 	if err == nil {
 		m.part.decide(decision)
@@ -392,12 +396,14 @@ func (m *member) serveKept() error {
 	return err
 }
 
-// keepResult stores a result, and the certified list to which it belongs.
-func (m *member) keepResult(content []byte) error {
-	m.part.mu.Lock()
-	decision := m.part.decision
-	m.part.mu.Unlock()
-	err := m.dir.write(resultName, content)
+// keepResult stores the result, and the certified list to which it belongs, unless there is none
+// or the device here keeps them.
+func (m *member) keepResult() error {
+	result, decision := m.part.contents()
+	if result == nil {
+		return nil
+	}
+	err := m.dir.write(resultName, result)
 	if decision != nil {
 		err = errors.Join(err, m.dir.write(decisionName, decision))
 	}

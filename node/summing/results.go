@@ -165,6 +165,6 @@ func (d *Desk) resume(s *sums.Sum, l *storage.Ledger) (*Outcome, error) {
 		p.bury() // so that a member says it to those who come later
 		return o, settle(s, l)
 	}
-	p.decide(decision)
-	return o, errors.Join(p.take(result), settle(s, l)) // settle again, in case the node was stopped before it
+	p.shelve(d.config.Results, o.Result, result, decision)
+	return o, settle(s, l) // settle again, in case the node was stopped before it
 }

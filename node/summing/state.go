@@ -14,6 +14,7 @@ import (
 type State struct {
 	Closes time.Time // when the certified opening closes the sum; zero: none is known
 	Closed bool      // the time is over, or a quorum has certified the list
+	Here   bool      // the result is here
 	Dead   bool      // the keys of the member here are erased, or those of enough members, and there is no result
 	Duty   *Duty     // what this device has done as a member of the committee; nil: it is none, or Failure says why
 	// Failure is why the member here takes no part, until it tries again; nil: nothing failed.
@@ -45,7 +46,7 @@ func (d *Desk) State(sum sums.Digest) State {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := State{Closes: p.closes, Dead: p.dead && p.result == nil, Closed: p.decision != nil || !p.closes.IsZero() && !time.Now().Before(p.closes), Absent: maps.Clone(p.absent)}
+	s := State{Closes: p.closes, Here: p.result.size > 0, Dead: p.dead && p.result.size == 0, Closed: p.decision.size > 0 || !p.closes.IsZero() && !time.Now().Before(p.closes), Absent: maps.Clone(p.absent)}
 	s.Failure = p.failure
 	if p.duty != nil {
 		duty := *p.duty
@@ -118,7 +119,7 @@ func (p *part) bury() {
 func (p *part) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.result != nil || p.buried
+	return p.result.size > 0 || p.buried
 }
 
 // onDuty publishes how far the member has come.

@@ -490,6 +490,50 @@ func TestPrivateSumOverTheNetwork(t *testing.T) {
 	}
 }
 
+// What a device keeps in files it does not keep in memory, too, and serves it to newcomers, also
+// after a restart: nodes run for years, and there are sums all the time.
+func TestResultsAreServedFromFiles(t *testing.T) {
+	r := newTrial(t, 3)
+	d := r.device(newIdentity(t))
+	var contributing sync.WaitGroup
+	contributing.Go(func() {
+		if _, err := r.contribute(t.Context(), d, 0); err != nil {
+			t.Errorf("the device: %v", err)
+		}
+	})
+	r.close(1)
+	contributing.Wait()
+	light := func(when string, d *device) {
+		p := d.desk.known(r.sum.ID)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.blobs) > 0 || p.published != nil {
+			t.Errorf("%s, %d blobs are in memory, and the result is: %v", when, len(p.blobs), p.published != nil)
+		}
+	}
+	light("after a sum", d)
+	for _, m := range r.members { // each is a device, too
+		_, err := r.await(m)
+		require.NoError(t, err)
+		require.Eventually(t, "the member ends", func() bool { return r.held(m) == -1 })
+		light("after a sum with a member", m)
+		m.desk.mu.Lock()
+		clear(m.desk.parts) // as after a restart
+		m.desk.mu.Unlock()
+		o, err := m.desk.Serve(r.sum, m.ledger)
+		require.NoError(t, err)
+		if o == nil || o.Closes() != m.desk.State(r.sum.ID).Closes || m.desk.resultOf(r.sum.ID).Result.Digest() != o.Result.Result.Digest() {
+			t.Errorf("after a restart it serves %+v", o)
+		}
+		light("after a restart", m)
+	}
+	o, err := r.await(r.device(newIdentity(t)))
+	require.NoError(t, err)
+	if o.Result.Result.Digest() != d.desk.resultOf(r.sum.ID).Result.Digest() {
+		t.Error("a newcomer has another result")
+	}
+}
+
 // A sum whose members are lost, or late, ends without a result once as many as cannot all
 // lie say so. Who paid and who did not learn it, also later and after a restart.
 func TestDeadSum(t *testing.T) {
