@@ -104,7 +104,7 @@ type restore struct {
 
 // prepare makes the new database and its anchor under another name.
 func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uint64) error {
-	release, err := Hold(r.path + lockedAs)
+	release, err := holdLock(r.path + lockedAs)
 	if err != nil {
 		return err
 	}
@@ -135,6 +135,20 @@ func (r *restore) prepare(accept func(*Store) (privacy.Policy, error), round uin
 		err = s.retire(p, old, round)
 	}
 	return errors.Join(err, s.Close())
+}
+
+// holdLock holds a file that is nothing but a lock. One that a crash or a full disk left
+// incomplete would lock nothing, so it is emptied first. It is not removed: somebody else may hold
+// it by now, and goes on holding it.
+func holdLock(path string) (release func() error, err error) {
+	s := &Store{path: path}
+	err = s.lock(bbolt.Options{})
+	if errors.Is(err, ErrDamaged) || errors.Is(err, errUnfinished) {
+		if err = os.Truncate(path, 0); err == nil {
+			err = s.lock(bbolt.Options{})
+		}
+	}
+	return s.Close, err
 }
 
 // retire ends the budgets in a copy whose original may have continued up to the anchor

@@ -276,17 +276,24 @@ func TestRestoreTwiceAtOnce(t *testing.T) {
 		name    string
 		here    []byte // what is at path
 		inPlace bool
+		lock    []byte // what a crash left of the lock of an earlier restore
 	}{
-		{"over a database", original.db, false},
-		{"in place", original.db, true},
-		{"where nothing is", nil, false},
-		{"over a damaged file", bytes.Repeat([]byte("x"), 1e5), false},
+		{"over a database", original.db, false, nil},
+		{"in place", original.db, true, nil},
+		{"where nothing is", nil, false, nil},
+		{"over a damaged file", bytes.Repeat([]byte("x"), 1e5), false, nil},
+		{"with a lock that is torn", original.db, true, original.db[:5000]},
+		{"with a lock of zeros", original.db, true, make([]byte, 1<<15)},
+		{"with a lock that is whole", original.db, true, original.db},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			path := newPath(t)
 			if c.here != nil {
 				require.NoError(t, os.WriteFile(path, c.here, 0o600))
+			}
+			if c.lock != nil {
+				require.NoError(t, os.WriteFile(path+lockedAs, c.lock, 0o600))
 			}
 			first, second := path, path
 			if !c.inPlace {
