@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/gossip"
+	"p2pnode/node/api"
 	"p2pnode/node/summing"
 	"p2pnode/privacy"
 	"p2pnode/storage"
@@ -19,6 +20,28 @@ import (
 // restoredRound returns the round from which a restored node continues. It is above every
 // round that the node can have released if it released fewer than a million a second.
 func restoredRound(now time.Time) uint64 { return uint64(now.Unix()) << 20 }
+
+// clockTolerance is how far a clock may be behind the time of a file for which it is believed:
+// file systems without time zones are hours wrong.
+const clockTolerance = 24 * time.Hour
+
+// checkClock returns an error if a clock that says now must be behind, because it was never set,
+// or because one of the files is from later. A restored node would then use rounds again that it
+// has used since the copy was made: its neighbours would hold two models that it signed for one
+// round, which is a proof against it.
+func checkClock(now time.Time, files ...string) error {
+	late, what := storage.Earliest, "this program"
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.ModTime().Add(-clockTolerance).After(late) {
+			late, what = info.ModTime().Add(-clockTolerance), f
+		}
+	}
+	if !now.Before(late) {
+		return nil
+	}
+	return api.Advise(fmt.Errorf("node: this machine's clock says %s, which is before %s was made, and a restored node goes on with rounds that follow from the time", now.UTC().Format("2006-01-02 15:04 UTC"), what),
+		"set the clock, then restore; if the clock is right and the time of the file is not, set that with touch")
+}
 
 // NeedsRestore reports whether the database of a data directory has to be accepted
 // by [Restore] before it can be used: its anchor, or a peer, contradicts it.
@@ -74,6 +97,9 @@ func Restore(dir, from string, confirm func(records int) error) (kept string, er
 	}
 	if !inPlace && !storage.IsDatabase(from) {
 		return "", noCopy(from)
+	}
+	if err := checkClock(time.Now(), from, path); err != nil {
+		return "", err
 	}
 	var refusal error
 	accept := func(copied *storage.Store) (privacy.Policy, error) {
