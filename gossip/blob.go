@@ -26,8 +26,9 @@ const (
 	chunkTimeout = 10 * time.Second
 	// blobTimeout bounds one answer. What is left is asked for again.
 	blobTimeout = 10 * time.Minute
-	// fetchRoom bounds the bytes that wait in memory for the rest of their blobs.
-	fetchRoom = 256 << 20
+	// FetchRoom bounds the bytes that wait in memory for the rest of their blobs, of all that
+	// is being fetched.
+	FetchRoom = 256 << 20
 	// fetchBegin is the number of bytes for which memory is allocated before they
 	// arrive: most uploads have fewer.
 	fetchBegin = 256 << 10

@@ -405,7 +405,7 @@ func TestFetchesWaitForRoom(t *testing.T) {
 	a, _ := newShelfNode(t)
 	b, holds := newShelfNode(t)
 	connect(t, a.host, b.host)
-	require.NoError(t, a.room.Acquire(t.Context(), fetchRoom-50))
+	require.NoError(t, a.room.Acquire(t.Context(), FetchRoom-50))
 	want, name := blobOf(1, 100)
 	holds.put(name, want)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -183,7 +183,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		topics:    make(map[peer.ID]string),
 		heard:     make(map[peer.ID]*author),
 		pulse:     cmp.Or(c.Pulse, time.Second),
-		room:      semaphore.NewWeighted(fetchRoom),
+		room:      semaphore.NewWeighted(FetchRoom),
 		share:     newShare(),
 	}
 	g.offenders = newOffenders(g.admits, func(p peer.ID) netip.Addr { return crowd.From(h.Network(), p) })

@@ -67,9 +67,8 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 		in, err = s.Receive(entry, upload)
 		return err
 	}
-	size := int64(s.EntrySize() + 8*s.Dimension)
 	turn := func() (func(), bool) { return m.turn(from) }
-	return m.get(gossip.BlobName(entry), size, from, turn, check, func(upload []byte) { m.arrived(entry, upload, in) })
+	return m.get(gossip.BlobName(entry), int64(uploadSize(s)), from, turn, check, func(upload []byte) { m.arrived(entry, upload, in) })
 }
 
 // arrived stores an upload and tells the machine, which drops it if it does not accept it. It

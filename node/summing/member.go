@@ -13,6 +13,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"p2pnode/gossip"
 	"p2pnode/privacy"
 	"p2pnode/sums"
 )
@@ -44,7 +45,9 @@ const (
 	// fetches is how many uploads are fetched at a time from strangers, and how many from
 	// members; fetchesEach is how many messages from each member. Each must arrive within
 	// fetchTimeout; otherwise the part that has arrived is lost. Anybody can offer uploads, and
-	// a member that was away misses many: waits is how many of both wait for their turn.
+	// a member that was away misses many: waits is how many of both wait for their turn. Each of
+	// the two takes no more than a quarter of what can be fetched at a time, or one upload, so
+	// that strangers who send slowly leave room for what members say.
 	fetches      = 32
 	fetchesEach  = 8
 	waits        = 256
@@ -98,7 +101,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	}
 	m := &member{
 		desk: d, part: p, options: o, self: slices.Index(s.Committee.Members, d.self),
-		inbox: make(chan sums.Input, inputs), uploads: newTurns(fetches, waits), slots: make(chan struct{}, fetches),
+		inbox: make(chan sums.Input, inputs), uploads: newTurns(places(s), waits), slots: make(chan struct{}, places(s)),
 		fetching: make(map[fetch]bool), visiting: make(map[peer.ID]bool), coming: make(map[sums.Digest]bool), held: make(map[sums.Digest]bool),
 	}
 	if m.self < 0 {
@@ -135,6 +138,12 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	}
 	return errors.Join(err, m.dir.close())
 }
+
+// places is how many uploads of a sum are fetched at a time from strangers, and how many from members.
+func places(s *sums.Sum) int { return min(fetches, max(1, gossip.FetchRoom/4/uploadSize(s))) }
+
+// uploadSize is the number of bytes of an upload.
+func uploadSize(s *sums.Sum) int { return s.EntrySize() + 8*s.Dimension }
 
 // deadline is when this member's keys for the sum must be erased. Once there is an opening, it
 // says so: this member's own clock may have been wrong when it made its keys.

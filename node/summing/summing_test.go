@@ -1199,6 +1199,69 @@ func TestMemberThatDrips(t *testing.T) {
 	r.check(outcomes)
 }
 
+// slowly is a blob of any size of which a byte comes now and then.
+type slowly struct {
+	drip
+	size int
+}
+
+func (s slowly) Size() int64 { return int64(s.size) }
+
+// In a sum with as many coordinates as there may be, strangers who send their uploads a byte at a
+// time leave room for what a member says.
+func TestSlowUploadsLeaveRoomForMembers(t *testing.T) {
+	said, asked := liar(t, func(callKind) []byte { return (&news{}).bytes() })
+	members, keys := []*device{said}, []ed25519.PrivateKey{said.key}
+	for range 3 {
+		m := newDevice(t, newIdentity(t), t.TempDir())
+		members, keys = append(members, m), append(keys, m.key)
+	}
+	r := &trial{t: t, sum: testSum(t, 1<<23, keys), members: members}
+	begun := make(chan struct{}, 100)
+	var strangers []*device
+	for range 8 {
+		s := new(device)
+		require.NoError(t, s.begin(fast(newIdentity(t), ""), t.TempDir(), "/ip4/127.0.0.1/tcp/0", func() *gossip.Service {
+			service := s.desk.Service()
+			service.OnBlob = func(peer.ID, gossip.BlobName) gossip.Blob {
+				begun <- struct{}{}
+				return slowly{size: uploadSize(r.sum)}
+			}
+			return service
+		}))
+		t.Cleanup(s.stop)
+		strangers = append(strangers, s)
+	}
+	for _, m := range members {
+		m.knows(slices.Concat(members, strangers)...)
+	}
+	m := members[1]
+	for _, other := range members[2:] {
+		p, err := other.desk.part(r.sum) // they are there, but for what they would do
+		require.NoError(t, err)
+		p.onDuty(Duty{})
+	}
+	r.start(m)
+	t.Cleanup(r.running.Wait)
+	t.Cleanup(func() { m.stopMember() })
+	require.Eventually(t, "the member runs", func() bool { return r.held(m) >= 0 })
+	for i, s := range strangers {
+		_, _ = m.desk.onCall(t.Context(), s.host.ID(), encodeCall(callUpload, r.sum.ID, (&sums.Digest{byte(i)})[:]))
+	}
+	for range min(places(r.sum), gossip.FetchRoom/uploadSize(r.sum)) {
+		<-begun
+	}
+	message := reference{gossip.BlobName{1}, int64(r.sum.LongestMessage())}
+	if _, sound := m.desk.onCall(t.Context(), said.host.ID(), encodeCall(callOffer, r.sum.ID, message.bytes())); !sound {
+		t.Error("the message is taken for a lie")
+	}
+	select {
+	case <-asked:
+	case <-time.After(20 * time.Second):
+		t.Error("nobody fetches what a member says")
+	}
+}
+
 // liar starts a node that answers a call as the function says, and sends every blob a byte at
 // a time. asked receives a value for each blob.
 func liar(t *testing.T, answer func(kind callKind) []byte) (l *device, asked <-chan struct{}) {
