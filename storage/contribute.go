@@ -45,6 +45,7 @@ type contributions struct {
 	paid    map[SumID]Contributed
 	epochs  map[privacy.Cohort]uint64
 	since   uint64 // the lowest epoch that was paid for since cohorts were last retired; 0: none
+	lossy   bool   // a restore retired what there was, cohorts or none: contributions may be missing
 	foreign bool   // a certified list held a contribution that the ledger does not know
 }
 
@@ -52,7 +53,7 @@ func (c contributions) same(o contributions) bool {
 	equal := func(a, b Contributed) bool {
 		return a.Epoch == b.Epoch && a.Kept == b.Kept && slices.Equal(a.Cohorts, b.Cohorts)
 	}
-	return c.since == o.since && c.foreign == o.foreign && maps.EqualFunc(c.paid, o.paid, equal)
+	return c.since == o.since && c.lossy == o.lossy && c.foreign == o.foreign && maps.EqualFunc(c.paid, o.paid, equal)
 }
 
 // Contribute is the second exit of the door: shares leave through it, never a vector. It
@@ -169,7 +170,7 @@ func (l *Ledger) applyContribution(e entry) error {
 func (l *Ledger) ContradictSum(sum SumID, epoch uint64) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	if l.retired > 0 && (l.sums.since == 0 || epoch <= l.sums.since) {
+	if l.sums.lossy && (l.sums.since == 0 || epoch <= l.sums.since) {
 		return nil
 	}
 	if !l.sums.foreign {

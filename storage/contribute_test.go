@@ -316,6 +316,22 @@ func TestRestoredContributions(t *testing.T) {
 	require.NoError(t, firstError(l.Verify()))
 }
 
+// A copy from before the first record retires no cohort, and is a restored one all the same: old
+// lists are no contradiction to it.
+func TestRestoredBeforeTheFirstRecord(t *testing.T) {
+	s, l := open(t, newPath(t))
+	copied := backup(t, s)
+	m := bounded(t, 10)
+	require.NoError(t, second(contribute(l, contributionOf(1, m, 1)))) // which the copy does not have
+	require.NoError(t, s.Close())
+	_, err := Restore(copied, s.path, with(policy(t)), nil, 0)
+	require.NoError(t, err)
+	s, l = open(t, s.path)
+	require.NoError(t, l.ContradictSum(contributionOf(1, m).Sum, 1))
+	_, l = reopen(t, s)
+	require.NoError(t, l.ContradictSum(contributionOf(1, m).Sum, 1), firstError(l.Verify()))
+}
+
 // A file of the previous version has no bucket for contributions, and gets one.
 func TestVersion3TakesContributions(t *testing.T) {
 	s, l := open(t, newPath(t))

@@ -253,7 +253,7 @@ func (l *Ledger) apply(e entry) error {
 	case entryRetire:
 		l.paid, l.retired, l.contradicts = 0, e.cohort, 0
 		l.account.Retire(e.cohort)
-		l.sums.since, l.sums.foreign = 0, false
+		l.sums.since, l.sums.lossy, l.sums.foreign = 0, true, false
 	}
 	return nil
 }
