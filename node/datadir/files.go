@@ -81,15 +81,19 @@ func noOrphan(dir string) error {
 	return fmt.Errorf("node: %s is missing, and the database beside it was made for it; put it back", filepath.Join(dir, KeyFile))
 }
 
-// create writes a new file. It does not replace one that exists, because it may be a file
-// that the user keeps under that name.
+// create writes a new file, which is on disk when it returns: the peer ID of an identity may be
+// in a task soon after. It does not replace one that exists, because it may be a file that the
+// user keeps under that name.
 func create(path string, data []byte) error {
 	file, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = durable.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
