@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 
 	"p2pnode/learner"
 )
@@ -48,7 +47,7 @@ func (p *Plan) task() (*learner.Task, error) {
 		said.Sums.Committee, keys["sums.committee"] = p.wishes.Committee, true
 	}
 	t := said.Complete(keys, learner.Expected{Nodes: p.wishes.Nodes, Records: float64(p.wishes.Records)})
-	if math.IsInf(t.Radius, 0) { // it follows from the range of the target
+	if max(-t.Target.Min, t.Target.Max) > learner.LargestTarget {
 		return nil, target.boundless(p.wishes.Ranges[target.Name])
 	}
 	return t, valid(t)

@@ -39,7 +39,7 @@ func (t *Task) Measure() Measure {
 // stands beside it. They are four, but an RMSE is in the units of the target, which may be
 // thousands or thousandths: of it five digits are written, and four where it is below 1.
 func (m Measure) Decimals(size float64) int {
-	const usual, most = 4, 12
+	const usual, most = 4, 27 // what the narrowest range of a target takes
 	if m != RMSE || !(size > 0) || math.IsInf(size, 1) {
 		return usual
 	}
@@ -52,12 +52,16 @@ func (m Measure) Decimals(size float64) int {
 
 // Decimals returns how many decimals predictions are written with: for probabilities three,
 // and for numbers as many as for an error of the size of the largest, but none below a ten
-// thousandth of the target's range.
+// thousandth of the target's range. Where the logarithm is learned, small numbers are predicted as
+// precisely as large ones, down to the least of the range, or to a ten thousandth where that is 0.
 func (t *Task) Decimals(predictions ...float64) int {
 	if t.Classifies() {
 		return 3
 	}
 	size := (t.Target.Max - t.Target.Min) / 1e4
+	if t.Target.Log {
+		size = min(size, cmp.Or(t.Target.Min, 1e-4))
+	}
 	for _, p := range predictions {
 		size = max(size, math.Abs(p))
 	}

@@ -29,7 +29,7 @@ func TestMeasuresOfLosses(t *testing.T) {
 // Errors in the target's unit have four digits or five at any scale, all others four decimals.
 func TestDecimals(t *testing.T) {
 	for size, want := range map[float64]int{
-		0.00042: 7, 0.042: 5, 0.42: 4, 1: 4, 9.99: 4, 10: 3, 1234.5: 1, 12345: 0, 1e9: 0, 1e-30: 12, 0: 4, math.Inf(1): 4, math.NaN(): 4,
+		0.00042: 7, 0.042: 5, 0.42: 4, 1: 4, 9.99: 4, 10: 3, 1234.5: 1, 12345: 0, 1e9: 0, 1e-12: 15, 1e-23: 26, 1e-40: 27, 0: 4, math.Inf(1): 4, math.NaN(): 4,
 	} {
 		if got := RMSE.Decimals(size); got != want {
 			t.Errorf("an RMSE of %v has %d decimals, want %d", size, got, want)
@@ -134,6 +134,11 @@ func TestDecimalsOfPredictions(t *testing.T) {
 		{Task{Loss: "squared", Target: Target{Max: 1e6}}, []float64{0.001, 1234.567}, 1},
 		{Task{Loss: "squared", Target: Target{Min: -0.001, Max: 0.001}}, []float64{0.0001, 0.000123456}, 7},
 		{Task{Loss: "squared", Target: Target{Min: -5000, Max: 5000}}, []float64{0.0001234}, 4},
+		{Task{Loss: "squared", Target: Target{Max: 1e-12}}, []float64{5e-13}, 16},
+		{Task{Loss: "squared", Target: Target{Min: 1e-12, Max: 1e-3, Log: true}}, []float64{3e-11, 2e-11}, 14},
+		{Task{Loss: "squared", Target: Target{Min: 1e-12, Max: 1e-3, Log: true}}, []float64{3e-4}, 7},
+		{Task{Loss: "squared", Target: Target{Max: 1e6, Log: true}}, []float64{0.25}, 4},
+		{Task{Loss: "squared", Target: Target{Max: 1e6, Log: true}}, []float64{12345}, 0},
 		{Task{Loss: "logistic"}, []float64{0.0123, 0.5}, 3},
 	} {
 		if got := c.task.Decimals(c.predictions...); got != c.want {

@@ -11,6 +11,13 @@ import (
 // MaxDimension is the largest number of a model's parameters.
 const MaxDimension = 1 << 16
 
+// The bounds of a target that is a number. Fits and intervals take fourth powers of errors, which
+// must not overflow, and labels below [tiny] count as 0.
+const (
+	LargestTarget  = 1e50
+	narrowestRange = 1e-20
+)
+
 // Limits on what a task file may ask for: far beyond every use, and small enough that a
 // hostile file cannot exhaust a device.
 const (
@@ -64,7 +71,7 @@ func (t *Task) Faults() []*Fault {
 	c.atLeastZero("lambda", t.Lambda)
 	c.positive("clip", t.Clip)
 	c.check(t.ConfidenceAt >= 1, "confidence_at", "must be at least 1")
-	c.check(t.Radius > 0 && t.Radius <= maxRadius, "radius", "must be positive and at most %v; write the target in a larger unit if its range is that wide", maxRadius)
+	c.check(t.Radius > 0 && t.Radius <= maxRadius, "radius", "must be positive and at most %v; where it is left out, it follows from the range of the target", maxRadius)
 	c.check(t.CohortSize >= 1, "cohort_size", "must be at least 1")
 	c.graph(t)
 	c.positive("local.eta", t.Local.Eta)
@@ -184,6 +191,7 @@ func (c *checker) target(t *Task) {
 	}
 	if !t.Classifies() {
 		c.interval("target.min", t.Target.Min, t.Target.Max)
+		c.sizes(&t.Target)
 		if t.Target.Log {
 			c.logarithm("target", t.Target.Min, t.Target.Max)
 		}
@@ -191,6 +199,21 @@ func (c *checker) target(t *Task) {
 		return
 	}
 	c.check(t.Target.Min == 0 && t.Target.Max == 0 && t.Target.Center == 0 && !t.Target.Log, "target", "min, max, log and center belong to the losses %s; leave them out", lossList(func(k *lossKind) bool { return k.target == numberTarget }))
+}
+
+// sizes checks that a target's numbers are of a size that can be computed with and written out.
+func (c *checker) sizes(g *Target) {
+	if !(g.Min < g.Max) {
+		return
+	}
+	for _, end := range []struct {
+		key   string
+		value float64
+	}{{"target.min", g.Min}, {"target.max", g.Max}} {
+		c.check(math.Abs(end.value) <= LargestTarget, end.key, "must be between %v and %v; write the target in a larger unit", -LargestTarget, LargestTarget)
+	}
+	c.check(g.Max-g.Min >= narrowestRange, "target.max", "must be above min by %v or more; write the target in a smaller unit", narrowestRange)
+	c.check(!g.Log || g.Min <= 0 || g.Min >= narrowestRange, "target.min", "must be 0, or %v or more, where log is true; write the target in a smaller unit", narrowestRange)
 }
 
 func (c *checker) graph(t *Task) {
