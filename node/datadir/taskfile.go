@@ -22,6 +22,7 @@ func CheckTask(text []byte, nodes int, records float64) (t *learner.Task, wrong,
 	}
 	file.peers("sums.committee", t.Sums.Committee)
 	file.peers("polar.servers", t.Polar.Servers)
+	file.noise(t)
 	if len(file.wrong) > 0 {
 		return nil, file.wrong, nil
 	}
@@ -38,6 +39,22 @@ func (f *tomlFile) peers(key string, list []string) {
 		if _, err := peer.Decode(p); err != nil {
 			f.note(f.finding(fmt.Sprintf("%s[%d]", key, i), fmt.Sprintf("is %q, which is no peer ID: write what p2pnode identity prints", p)))
 		}
+	}
+}
+
+// noise checks that a node can be made without any choice of its owner: what the task says of the
+// budget must have a noise.
+func (f *tomlFile) noise(t *learner.Task) {
+	c, wrong := DefaultConfig(t), faults{}
+	if t.Obfuscated() {
+		c.Unprotected = Consent // nobody takes part without
+	}
+	c.checkPrivacy(&wrong, t)
+	for _, w := range wrong {
+		f.note(f.finding("release."+w.key, w.err.Error()))
+	}
+	if _, err := c.Design(t).Policy(); err != nil && len(wrong) == 0 {
+		f.note(f.finding("release", "no noise can be computed for what the task says: "+err.Error()))
 	}
 }
 

@@ -208,3 +208,31 @@ func TestLongTasksAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A task of which nobody can make a node is not sound.
+func TestTasksWithoutNoiseAreNotSound(t *testing.T) {
+	for text, want := range map[string]string{
+		"clip = 1e200\n":                                          "clip is 1e+200",
+		"[release]\nepsilon = 1e-300\n":                           "epsilon is 1e-300",
+		"[release]\ndelta = 1e-300\n":                             "choose a larger one",
+		"[release]\nwake_seconds = 1e9\n":                         "outside the task's [0.05, 1e7]",
+		"[release]\nreleases = 100_000\nmax_releases = 100_000\n": "choose 1 to 65536",
+	} {
+		top, rest, _ := strings.Cut(text, "[")
+		if rest != "" {
+			rest = "[" + rest
+		}
+		file := filepath.Join(t.TempDir(), "task.toml")
+		text = top + "name = 't'\n" + rest + "[[features]]\nname = 'x'\nkind = 'number'\nmin = 0.0\nmax = 2.0\n[target]\nname = 'y'\nmin = 0.0\nmax = 10.0\n"
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		task, err := LoadTask(file)
+		require.NoError(t, err)
+		made := New{Task: task, Config: DefaultConfig(task)}
+		if err := Make(filepath.Join(t.TempDir(), "node"), made); err == nil {
+			t.Errorf("%q: a node was made", text)
+		}
+		if _, wrong, _ := CheckTask([]byte(text), 0, 0); len(wrong) != 1 || !strings.Contains(wrong[0].Text, want) {
+			t.Errorf("%q: %v, want %q", text, wrong, want)
+		}
+	}
+}
