@@ -170,11 +170,15 @@ func badVector(column, format string, args ...any) error {
 }
 
 // spread makes one cell from a vector whose numbers are in columns of their own. ok is
-// false if there is no column for the first number.
+// false if there is no column for the first number. A column that goes on counting after the last
+// number is an error: the vector is a longer one, or counted from another number on.
 func (f *Feature) spread(cell func(name string) (string, bool)) (text string, ok bool, err error) {
 	name, ok := f.numbered(func(column string) bool { _, has := cell(column); return has })
 	if !ok {
 		return "", false, nil
+	}
+	if _, more := cell(name(f.Length)); more {
+		return "", false, badVector(f.Name, "goes on in the column %q after the %d numbers that the task wants; rename that column if it is none of them", name(f.Length), f.Length)
 	}
 	numbers, blank := make([]string, f.Length), 0
 	for i := range numbers {

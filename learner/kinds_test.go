@@ -218,6 +218,29 @@ func TestVectorBesideColumnsOfItsName(t *testing.T) {
 	}
 }
 
+// Columns that go on after the last number of a vector are those of a longer one.
+func TestVectorWithColumnsTooMany(t *testing.T) {
+	task := kindsTask()
+	task.Features = []Feature{{Name: "x", Kind: "vector", Length: 2}}
+	for _, c := range []struct {
+		columns []string
+		want    string
+	}{
+		{[]string{"x0", "x1", "x2"}, `goes on in the column "x2" after the 2 numbers`},
+		{[]string{"x_1", "x_2", "x_3"}, `goes on in the column "x_3" after the 2 numbers`},
+		{[]string{"x1", "x2", "x4"}, ""},
+	} {
+		cells := []string{"y", "3"}
+		for _, column := range c.columns {
+			cells = append(cells, column, "1")
+		}
+		_, err := task.Encode(row(cells...))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v, want %q", c.columns, err, c.want)
+		}
+	}
+}
+
 // Numbers and the text that says them make the same record, of these kinds too.
 func TestKindsInAVector(t *testing.T) {
 	task := kindsTask()
