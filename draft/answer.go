@@ -156,8 +156,8 @@ func (c *Column) seen(kind string) string {
 			text = fmt.Sprintf("%d values: %s", len(c.values), firstOf(c.Values(), mostShown))
 		}
 	}
-	if c.Empty > 0 {
-		text += "; " + cellsAre(c.Empty) + " empty"
+	if empty := c.empty(kind, nil); empty != "" {
+		text += "; " + empty
 	}
 	if c.faults.cells > 0 {
 		text += "; " + cellsAre(c.faults.cells) + " what a spreadsheet shows for an error"

@@ -30,6 +30,8 @@ type Column struct {
 	// noNumber are the cells that are not numbers, noTime those that are neither numbers nor times, and
 	// noVector those that are neither numbers nor vectors.
 	noNumber, noTime, noVector others
+	// blanks are the empty cells that say so by a word, as none, by their spelling.
+	blanks map[string]others
 	// faults are what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
 	// known of these cells.
 	faults others
@@ -92,7 +94,7 @@ func newColumn(name string, at int) *Column {
 	return &Column{
 		Name: name, at: at, Min: math.Inf(1), Max: math.Inf(-1), whole: true, counting: true,
 		lowest: edge{sign: 1}, highest: edge{sign: -1},
-		typical: newSample[float64](samples), values: map[string]int{}, told: newTells(),
+		typical: newSample[float64](samples), values: map[string]int{}, blanks: map[string]others{}, told: newTells(),
 	}
 }
 
@@ -109,6 +111,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 	cell = strings.TrimSpace(cell)
 	if learner.Blank(cell) {
 		c.Empty++
+		c.addBlank(line, cell)
 		c.counting = false
 		return
 	}
@@ -128,6 +131,43 @@ func (c *Column) add(line int, cell string, comma rune) {
 		c.addText(line, cell, comma)
 	}
 	c.addValues(cell)
+}
+
+func (c *Column) addBlank(line int, cell string) {
+	if cell == "" {
+		return
+	}
+	said := c.blanks[cell] // of few spellings
+	said.add(line, cell)
+	c.blanks[said.first] = said
+}
+
+// unsaid is the number of empty cells without those whose word is one of these values, and the word
+// that comes first.
+func (c *Column) unsaid(values []string) (empty int, word others) {
+	empty = c.Empty
+	for cell, said := range c.blanks {
+		switch {
+		case slices.Contains(values, cell):
+			empty -= said.cells
+		case word.cells == 0 || said.line < word.line:
+			word = said
+		}
+	}
+	return empty, word
+}
+
+// empty says how many cells are empty, and of a set that has these values also which of them has a
+// word; "" if none are.
+func (c *Column) empty(kind string, values []string) string {
+	empty, word := c.unsaid(values)
+	switch {
+	case empty == 0:
+		return ""
+	case kind != Set || word.cells == 0:
+		return cellsAre(empty) + " empty"
+	}
+	return fmt.Sprintf("%s empty or a word for that, as %q on line %d: name that word too with --values if it is a value", cellsAre(empty), word.first, word.line)
 }
 
 // number returns the number in a cell if it is a finite number.

@@ -696,7 +696,7 @@ func TestAnswersThatTheFileContradicts(t *testing.T) {
 	require.NoError(t, p.Answer(topic, "tea,milk"))
 	want := []string{
 		"colour: the file has other values than you name, and they count as unknown: blue, red",
-		"topic: 9 cells are empty, and a line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad",
+		"topic: 9 cells are empty. A line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad",
 		"topic: the file has other values than you name, and their lines cannot be imported: coffee",
 	}
 	if got := p.Doubts(); !slices.Equal(got, want) {
@@ -1028,5 +1028,75 @@ func TestLogarithm(t *testing.T) {
 	amounts := func(area float64, place int) float64 { return area + 30*float64(place) + 20*random.NormFloat64() }
 	if _, area := drafted(1.4, amounts); area {
 		t.Error("a skewed area of which the price is a straight line gets a logarithm")
+	}
+}
+
+// A word that counts as an empty cell may be a value: that is said where it is not named among them.
+func TestWordsForEmptyCellsAreTold(t *testing.T) {
+	rows := "size,plan,churn\n" + strings.Join(made(60, func(i int) string {
+		return fmt.Sprintf("%d,%s,%s", i*i%17, []string{"plus", "none", "basic"}[i%3], []string{"None", "minor", "major"}[i*i%7%3])
+	}), "\n") + "\n"
+	s := surveyed(t, rows, "", "")
+	named := map[string]Range{"size": {0, 20}}
+	for _, c := range []struct {
+		plan, churn []string
+		want        []string
+	}{
+		{[]string{"basic", "plus"}, []string{"major", "minor"}, []string{
+			`plan: 20 cells are empty or a word for that, as "none" on line 3: name that word too with --values if it is a value`,
+			`churn: 9 cells are empty or a word for that, as "None" on line 2: name that word too with --values if it is a value. A line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad`,
+		}},
+		{[]string{"basic", "plus", "none"}, []string{"major", "minor", "None"}, nil},
+	} {
+		p, err := NewPlan(s, Wishes{Ranges: named, Values: map[string][]string{"plan": c.plan, "churn": c.churn}})
+		require.NoError(t, err)
+		if got := p.Doubts(); !slices.Equal(got, c.want) || p.BadLines() != (c.want != nil) {
+			t.Errorf("%q, bad lines %v, want %q", got, p.BadLines(), c.want)
+		}
+	}
+}
+
+// Counted columns with cells missing here and there are numbers of their own: no vector can lack one.
+// And a column beside a vector that counts on is not left out, as imports refuse it then.
+func TestCountedColumnsThatAreNoVector(t *testing.T) {
+	file := func(cell func(row, column int) string) string {
+		rows := []string{strings.Join(made(leastColumns+1, func(i int) string { return fmt.Sprint("e", i) }), ",") + ",y"}
+		for row := range 50 {
+			rows = append(rows, strings.Join(made(leastColumns+1, func(i int) string { return cell(row, i) }), ",")+","+fmt.Sprint(row*row%23))
+		}
+		return strings.Join(rows, "\n") + "\n"
+	}
+	whole := func(row, column int) string { return fmt.Sprint((row*row + 7*column) % 29) }
+	for name, c := range map[string]struct {
+		cell   func(row, column int) string
+		kinds  map[string]string
+		vector bool
+	}{
+		"whole": {whole, nil, true},
+		"rows without any": {func(row, column int) string {
+			if row%5 == 0 {
+				return ""
+			}
+			return whole(row, column)
+		}, nil, true},
+		"gaps in one column": {func(row, column int) string {
+			if column == 3 && row == 9 {
+				return "NA"
+			}
+			return whole(row, column)
+		}, nil, false},
+		"as many gaps in each": {func(row, column int) string {
+			if row == column {
+				return ""
+			}
+			return whole(row, column)
+		}, nil, false},
+		"the last left out": {whole, map[string]string{fmt.Sprint("e", leastColumns): LeftOut}, false},
+	} {
+		p, err := NewPlan(surveyed(t, file(c.cell), "", ""), Wishes{Public: true, Kinds: c.kinds})
+		require.NoError(t, err)
+		if got := len(p.features()) == 1; got != c.vector || p.BadLines() {
+			t.Errorf("%s: a vector %v, want %v, bad lines %v", name, got, c.vector, p.BadLines())
+		}
 	}
 }

@@ -203,7 +203,7 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 func (p *Plan) vectors() {
 	for at := 0; at < len(p.uses); at++ {
 		stem, n := p.counted(at)
-		if n < leastColumns || stem == "" || p.taken(stem, at, n) {
+		if n < leastColumns || stem == "" || p.taken(stem, at, n) || p.gaps(at, n) {
 			continue
 		}
 		whole := *p.uses[at].Column
@@ -214,11 +214,27 @@ func (p *Plan) vectors() {
 }
 
 // taken reports whether a column beside these n has the name of the vector that they would be, or
-// is left out and has a name under which the vector's first number may be looked for.
+// is left out and has a name under which the vector's first number, or one after its last, is looked for.
 func (p *Plan) taken(stem string, at, n int) bool {
+	var names []string
+	for _, number := range []int{0, 1, n, n + 1} {
+		names = append(names, fmt.Sprint(stem, "_", number), fmt.Sprint(stem, number))
+	}
 	return slices.ContainsFunc(slices.Concat(p.uses[:at], p.uses[at+n:]), func(u use) bool {
-		return u.Name == stem || u.kind == LeftOut && slices.Contains([]string{stem + "_0", stem + "0", stem + "_1", stem + "1"}, u.Name)
+		return u.Name == stem || u.kind == LeftOut && slices.Contains(names, u.Name)
 	})
+}
+
+// gaps reports whether some rows lack some of the n numbers from this column on and have others: a
+// vector cannot, and numbers of their own can. It looks at the sampled rows, and at what was counted
+// of all.
+func (p *Plan) gaps(at, n int) bool {
+	columns := p.uses[at : at+n]
+	lacking := func(u use) int { return u.Empty + u.faults.cells }
+	return slices.ContainsFunc(columns, func(u use) bool { return lacking(u) != lacking(columns[0]) }) ||
+		slices.ContainsFunc(p.survey.rows.kept, func(cells []string) bool {
+			return slices.ContainsFunc(columns, func(u use) bool { return nothing(cells[u.at]) != nothing(cells[columns[0].at]) })
+		})
 }
 
 // leastColumns is the number of counted columns of numbers from which they are one
@@ -300,7 +316,7 @@ func (p *Plan) Doubts() (lines []string) {
 			p.survey.Columns[p.survey.Node].Name, cellsAre(none.cells), none.line))
 	}
 	for _, u := range p.uses {
-		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(), u.unlisted(p.wishes.Values[u.Name]), u.capitals(), p.ranged(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
+		for _, doubt := range []string{u.doubt, u.faulty(), u.thousands(), u.unanswered(p.wishes.Values[u.Name]), u.unlisted(p.wishes.Values[u.Name]), u.capitals(), p.ranged(&u, target), u.logarithm(target, gain), p.bends(&u, target)} {
 			if doubt != "" {
 				lines = append(lines, fmt.Sprintf("%s: %s", u.Name, doubt))
 			}
@@ -313,8 +329,9 @@ func (p *Plan) Doubts() (lines []string) {
 // whose they are.
 func (p *Plan) BadLines() bool {
 	return p.survey.ownerless.cells > 0 || slices.ContainsFunc(p.uses, func(u use) bool {
+		unsaid, _ := u.unsaid(p.wishes.Values[u.Name])
 		switch {
-		case u.target && u.Empty+u.faults.cells > 0:
+		case u.target && unsaid+u.faults.cells > 0:
 			return true
 		case u.kind == Number:
 			return u.faults.cells+u.noNumber.cells > 0
@@ -373,12 +390,17 @@ func (p *Plan) offCenter(u *use, target *learner.Target) string {
 		"or take a narrower range, as what lies outside counts as its nearest end", side, short(usual), numberText(center))
 }
 
-// unanswered says what is wrong with a target that some rows lack.
-func (u *use) unanswered() string {
-	if !u.target || u.Empty == 0 {
+// unanswered says what is wrong with a target that some rows lack, and with a set that has these values
+// and may lack a word that counts as none.
+func (u *use) unanswered(values []string) string {
+	empty := u.empty(u.kind, values)
+	if _, word := u.unsaid(values); !u.target && (u.kind != Set || word.cells == 0) {
 		return ""
 	}
-	return cellsAre(u.Empty) + " empty, and a line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad"
+	if !u.target || empty == "" {
+		return empty
+	}
+	return empty + ". A line without what is predicted cannot be imported: take it out, or leave it out with data import --skip-bad"
 }
 
 // unlisted names the values of the file that are not among those of an answer.

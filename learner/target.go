@@ -16,8 +16,11 @@ func (t *Task) encodeTarget(text string) (float64, Note, error) {
 	if k := slices.Index(t.Target.Classes, text); k >= 0 {
 		return t.classLabel(k), Taken, nil
 	}
-	if Blank(text) {
+	switch {
+	case text == "":
 		return 0, Taken, fmt.Errorf("column %q %w", t.Target.Name, errNoLabel)
+	case Blank(text):
+		return 0, Taken, fmt.Errorf("column %q, with a word such as none or NA, %w", t.Target.Name, errNoLabel)
 	}
 	if t.Target.Classes != nil {
 		return 0, Taken, badText(t.Target.Name, text, "is none of %s", strings.Join(t.Target.Classes, ", "))
