@@ -81,6 +81,9 @@ func (c *Client) request(ctx context.Context, q call, read func(io.Reader) error
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the URL, which would tell the user nothing
 	}
+	if own, ok := errors.AsType[unread](err); ok {
+		return fmt.Errorf("client: read the file: %w", own)
+	}
 	if err != nil {
 		return fmt.Errorf("client: the daemon does not answer: %w", err)
 	}

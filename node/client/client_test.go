@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"p2pnode/internal/require"
@@ -93,6 +94,23 @@ func TestBackupThatCannotBeWritten(t *testing.T) {
 	c := New(Socket(socket))
 	defer c.Close()
 	if err := c.Backup(t.Context(), fullDisk{}); !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "log") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A file that cannot be read to its end is no matter of the daemon either.
+func TestImportOfAFileThatCannotBeRead(t *testing.T) {
+	socket := filepath.Join(shortDir(t), "p2pnode.sock")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	daemon := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })}
+	served := make(chan error, 1)
+	go func() { served <- daemon.Serve(listener) }()
+	defer func() { _ = daemon.Close(); <-served }()
+	c := New(Socket(socket))
+	defer c.Close()
+	broken := io.MultiReader(strings.NewReader("x,y\n1,2\n"), iotest.ErrReader(syscall.EIO))
+	if _, err := c.Import(t.Context(), broken, api.ImportOptions{}); !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "daemon") {
 		t.Errorf("got %v", err)
 	}
 }

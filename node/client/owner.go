@@ -148,13 +148,31 @@ func (c *Client) Import(ctx context.Context, csv io.Reader, o api.ImportOptions)
 		}
 	}
 	options := url.Values{"skip_bad": {strconv.FormatBool(o.SkipBad)}, "again": {strconv.FormatBool(o.Again)}, "id": {o.ID}, "name": {o.Name}}
-	file := call{http.MethodPost, "/v1/records/file?" + options.Encode(), "application/octet-stream", csv}
+	file := call{http.MethodPost, "/v1/records/file?" + options.Encode(), "application/octet-stream", ownFile{csv}}
 	err = c.send(ctx, file, into(&r))
 	if answered, ok := errors.AsType[refused](err); ok && answered.problem.Report != nil {
 		return *answered.problem.Report, err
 	}
 	return r, err
 }
+
+// ownFile is a file of the client, and failing to read it is no matter of the daemon's.
+type ownFile struct{ io.Reader }
+
+// Read implements [io.Reader].
+func (f ownFile) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = unread{err}
+	}
+	return n, err
+}
+
+// unread is an error of an ownFile.
+type unread struct{ error }
+
+// Unwrap is for [errors.Is] and its kin.
+func (e unread) Unwrap() error { return e.error }
 
 // Backup implements [api.Lifecycle]. If the copy breaks off, it returns an error.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
