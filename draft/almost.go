@@ -26,7 +26,7 @@ func almost(cell string, comma rune) string {
 	unit := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) || strings.ContainsRune("%°²³/", r)
 	}
-	bare := strings.TrimLeftFunc(strings.TrimRightFunc(cell, unit), func(r rune) bool { return unicode.Is(unicode.Sc, r) || unicode.IsSpace(r) })
+	bare := strings.TrimLeftFunc(strings.TrimRightFunc(unsigned(cell), unit), func(r rune) bool { return unicode.Is(unicode.Sc, r) || unicode.IsSpace(r) })
 	if plain, grouped := learner.Ungrouped(bare); grouped {
 		bare = plain
 	}
@@ -40,6 +40,15 @@ func almost(cell string, comma rune) string {
 	return ""
 }
 
+// unsigned is a number without a minus that is written in another way: as books print it, behind
+// the number, or as the parentheses of accountants.
+func unsigned(text string) string {
+	if inside, open := strings.CutPrefix(text, "("); open && strings.HasSuffix(inside, ")") {
+		return strings.TrimSuffix(inside, ")")
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(text, "\u2212"), "-")
+}
+
 // otherwise says how the cells of a column should be written that are all almost of one
 // kind.
 func (c *Column) otherwise() string {
@@ -48,7 +57,7 @@ func (c *Column) otherwise() string {
 	case c.almostTimes == others:
 		return "these look like times: write them as 2024-03-01 or 2024-03-01 08:30, or a time of day as a number of hours, and they are learned from as such"
 	case c.almostNumbers == others:
-		return "these look like numbers with a unit or with marks between thousands: write plain numbers and they are learned from as such"
+		return "these look like numbers with a unit, marks between thousands or another minus sign: write plain numbers and they are learned from as such"
 	}
 	return ""
 }

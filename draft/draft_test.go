@@ -183,6 +183,7 @@ func TestCellsWrittenOtherwise(t *testing.T) {
 	for cell, want := range map[string]string{
 		"1.3.2024 8:30": Time, "03/01/24": Time, "8:30": Time, "2024/03/01": Time,
 		"12 kg": Number, "5%": Number, "€ 5.20": Number, "1,234.50": Number, "1'234": Number, "21.5 °C": Number,
+		"\u22120.5": Number, "3.25-": Number, "(1,234.50)": Number, "(4.20 €)": Number, "(a)": "", "-": "", "()": "", "A-": "",
 		"B12": "", "red": "", "": "", "1-2": "", "kg": "", "10.0.0.1x": "",
 		"1.0.2": "", "2.0.0": "", "3.14.159": "", "45/1/24": "",
 	} {
@@ -394,7 +395,7 @@ func TestPlanErrors(t *testing.T) {
 		{"a,y\n1,\n2,?\n", "", Wishes{}, `"y" cannot be predicted: it is empty; name the column to predict with --target`},
 		{"a,y\n1,7\n2,7\n", "", Wishes{}, "all its cells are the same"},
 		{"a,y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d,word%d", i%3, i) }), "\n"), "", Wishes{}, "100 different texts"},
-		{"a;y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d;1.%03d,50", i%3, i) }), "\n"), "", Wishes{}, "marks between thousands: write plain numbers"},
+		{"a;y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d;1.%03d,50", i%3, i) }), "\n"), "", Wishes{}, "marks between thousands or another minus sign: write plain numbers"},
 		{rows, "", Wishes{Ranges: map[string]Range{"c": {0, 1}}}, `no column "c"; there are a, b, y`},
 		{rows, "", Wishes{Ranges: map[string]Range{"A": {0, 1}}}, `do you mean "a"?`},
 		{rows, "", Wishes{Kinds: map[string]string{"a": "colour"}}, "choose one of number, set"},
@@ -1097,6 +1098,18 @@ func TestCountedColumnsThatAreNoVector(t *testing.T) {
 		require.NoError(t, err)
 		if got := len(p.features()) == 1; got != c.vector || p.BadLines() {
 			t.Errorf("%s: a vector %v, want %v, bad lines %v", name, got, c.vector, p.BadLines())
+		}
+	}
+}
+
+// A target of many numbers with their unit is none of classes; one of few may be.
+func TestNumbersWithAUnitAreNoClasses(t *testing.T) {
+	for n, refused := range map[int]bool{40: true, 5: false} {
+		rows := "x,share\n" + strings.Join(made(80, func(i int) string { return fmt.Sprintf("%d,%d %%", i*i%37, i%n) }), "\n") + "\n"
+		p, err := NewPlan(surveyed(t, rows, "", ""), Wishes{Public: true})
+		const said = "look like numbers with a unit"
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), said) || !refused && !strings.Contains(strings.Join(p.Doubts(), "\n"), said) {
+			t.Errorf("%d shares: %v", n, err)
 		}
 	}
 }

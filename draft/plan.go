@@ -176,8 +176,8 @@ func (w *Wishes) judgeTarget(c *Column) judgement {
 		return judgement{why: fmt.Sprintf("what is predicted is of the kind %s or %s, not %s", Number, Set, kind)}
 	case c.distinctCells() == 1:
 		return judgement{why: "all its cells are the same"}
-	case c.classes():
-		return judgement{kind: Set}
+	case c.classes() && (c.few() || c.otherwise() == ""):
+		return judgement{kind: Set, doubt: c.otherwise()}
 	case c.mostlyNumbers():
 		j := judgement{kind: Number, doubt: c.strays(Number)}
 		if c.whole && c.repeats() && j.doubt == "" {
