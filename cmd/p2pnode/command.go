@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -43,8 +42,8 @@ privacy, and paid for from a budget you set.`,
 	root.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON, for programs")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Wrong(c.Flags(), err), c} })
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		if o.dir == "" {
-			return usageError{errors.New("--dir is empty"), c}
+		if err := flags.Empty(c.Flags(), "api"); err != nil { // no address takes back that of config.toml
+			return usageError{err, c}
 		}
 		o.settings, o.misspelled = datadir.Environment(os.Environ())
 		return nil

@@ -109,6 +109,12 @@ func newCommand(dir string) *cobra.Command {
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Wrong(c.Flags(), err)} })
+	cmd.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if err := flags.Empty(c.Flags()); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
 	o.addDataFlags(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&o.epsilon, "epsilon", 0, "privacy budget of every record (default: the task's)")

@@ -4,6 +4,7 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,17 @@ func Wrong(set *pflag.FlagSet, err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s: %q must be %s", flag.Name, value, wanted)
+}
+
+// Empty returns an error if a flag is set to an empty text, as by a variable of a script that has no
+// value: nobody means that, but of the flags that may be empty.
+func Empty(set *pflag.FlagSet, may ...string) (err error) {
+	set.Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(may, f.Name) && err == nil {
+			err = fmt.Errorf("--%s is empty: say what it is to be, or leave it out", f.Name)
+		}
+	})
+	return err
 }
 
 // near returns the flags whose names are as near to a name as those of the commands are

@@ -41,3 +41,25 @@ func TestWrong(t *testing.T) {
 		t.Error("an error of another kind was changed")
 	}
 }
+
+// A text that a script left empty is not taken for a flag that was not given.
+func TestEmpty(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--id=": "--id is empty: say what it is to be, or leave it out", "--id=a": "", "--api=": "", "--count=1": "", "": "",
+	} {
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		set.String("id", "", "")
+		set.String("api", "", "")
+		set.Int("count", 0, "")
+		var args []string
+		if arg != "" {
+			args = []string{arg}
+		}
+		if err := set.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		if err := Empty(set, "api"); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%q: %v, want %q", arg, err, want)
+		}
+	}
+}
