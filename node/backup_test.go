@@ -88,6 +88,9 @@ func TestRestoreRetires(t *testing.T) {
 	if err := again.Add(t.Context(), lineRecords(fixed(2), 10)); err != nil {
 		t.Fatal(err)
 	}
+	if p := status(t, again).Privacy; p.Spent != 0 || p.Older != 1 {
+		t.Errorf("the newest records have spent %v, and older ones %v", p.Spent, p.Older)
+	}
 	b = budget(t, again)
 	if len(b.Cohorts) != 2 || b.Cohorts[1].Left != 5 || b.Cohorts[1].Retired || b.Left != 5 {
 		t.Errorf("budget %+v, want a second cohort with 5 releases", b)

@@ -201,6 +201,9 @@ func (n *Node) summary(cohorts []api.CohortBudget) api.BudgetSummary {
 		newest := cohorts[len(cohorts)-1]
 		s.Spent, s.AtLeast, s.Left, s.Retired = newest.Spent, newest.AtLeast, newest.Left, newest.Retired
 		s.Releases = newest.Releases
+		for _, older := range cohorts[:len(cohorts)-1] {
+			s.Older = max(s.Older, older.Spent)
+		}
 	}
 	if !c.Protected() {
 		s.Releases = n.ledger.Unprotected()

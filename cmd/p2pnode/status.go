@@ -236,17 +236,29 @@ func privacyLine(b api.BudgetSummary) string {
 			b.Epsilon, b.Delta, known(b.AtLeast), what)
 	}
 	if b.SumsOnly {
-		return fmt.Sprintf("epsilon %v, delta %v guaranteed; the newest records have spent %s of their budget, in private sums", b.Epsilon, b.Delta, spent)
+		return fmt.Sprintf("epsilon %v, delta %v guaranteed; the newest records have spent %s of their budget%s, in private sums", b.Epsilon, b.Delta, spent, ofOlder(b))
 	}
 	older := ""
 	if b.Waits() {
 		older = "the budget of older records is used up; of the new ones "
+	}
+	if older == "" && b.Plan == nil && ofOlder(b) != "" {
+		what = "the budget of the newest records spent" + ofOlder(b)
 	}
 	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s%s of %s", b.Epsilon, b.Delta, older, spent, what)
 	if b.SumsShare > 0 {
 		return text + fmt.Sprintf(", %d releases left; %s of it is for private sums", b.Left, cost(b.SumsShare))
 	}
 	return text + fmt.Sprintf(", %d releases left", b.Left)
+}
+
+// ofOlder says how much older records have spent of a budget of their own; "" if it is no more than
+// the newest have.
+func ofOlder(b api.BudgetSummary) string {
+	if older := fmt.Sprintf("%.0f %%", 100*b.Older); b.Older > b.Spent && older != fmt.Sprintf("%.0f %%", 100*b.Spent) {
+		return ", and older ones up to " + older
+	}
+	return ""
 }
 
 // modelRows says what the neighbours have changed, and how certain that is.

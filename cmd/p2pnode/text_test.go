@@ -220,6 +220,8 @@ func TestTexts(t *testing.T) {
 			[]string{"cannot tell: the neighbours change the error by 0.0000 [-0.0500, 0.0500]", "0.1600 for a constant; changed by -0.0200 [-0.0300, -0.0100]\n"}, "by log loss",
 		},
 		{privacyLine(api.BudgetSummary{Epsilon: 1, Delta: 1e-6, Spent: 0.25, Left: 9}), []string{"25 % of the budget spent, 9 releases left"}, "UNBOUNDED"},
+		{privacyLine(api.BudgetSummary{Spent: 0.25, Older: 0.5, Left: 9}), []string{"; 25 % of the budget of the newest records spent, and older ones up to 50 %, 9 releases left"}, ""},
+		{privacyLine(api.BudgetSummary{SumsOnly: true, Older: 1}), []string{"; the newest records have spent 0 % of their budget, and older ones up to 100 %, in private sums"}, ""},
 		{privacyLine(api.BudgetSummary{Left: 9, Missing: 3}), []string{"guaranteed; the budget of older records is used up; of the new ones 0 % of the budget spent, 9 releases left"}, "guaranteed; 0 %"},
 		{privacyLine(api.BudgetSummary{Spent: 0.25, Left: 9, Plan: &api.PlanBudget{Left: 9}}), []string{"25 % of the plan's steps used, 9 releases left"}, "budget"},
 		{privacyLine(api.BudgetSummary{Spent: 1, AtLeast: 0.0123, Retired: true}), []string{"retired by a restore: at least 1.23 % of the budget spent, counts as all; no releases left"}, "100 %"},

@@ -118,6 +118,7 @@ type BudgetSummary struct {
 	Delta       float64     `json:"delta"`           // as in Budget
 	Spent       float64     `json:"spent"`           // share of the budget, in [0, 1]
 	AtLeast     float64     `json:"spent_at_least"`  // that the ledger knows of: less than Spent once retired
+	Older       float64     `json:"spent_of_older"`  // the largest share that an older cohort has spent of its own
 	Releases    int         `json:"releases"`        // that its records took part in
 	Left        int         `json:"left"`            // releases
 	Missing     int         `json:"records_missing"` // as in Budget
