@@ -34,18 +34,24 @@ type greeter struct {
 	senders []netip.Addr // those with answers that wait, in no order
 	answers map[netip.Addr][]peer.AddrInfo
 	waiting int
-	met     map[string]bool // addresses at which somebody was met
+	wrong   map[string]bool // addresses at which another one was met than an answer told of
 
 	calls   int // begun
 	calling int // of these are not over
-	called  chan []peer.AddrInfo
+	called  chan greeting
 	failed  bool // a call has met nobody
+}
+
+// greeting is how a call ended.
+type greeting struct {
+	met    []peer.AddrInfo
+	others bool // who was met is not who was called, and is at the addresses for certain
 }
 
 func newGreeter(h host.Host) *greeter {
 	return &greeter{
-		host: h, answers: make(map[netip.Addr][]peer.AddrInfo), met: make(map[string]bool),
-		called: make(chan []peer.AddrInfo, greetings),
+		host: h, answers: make(map[netip.Addr][]peer.AddrInfo), wrong: make(map[string]bool),
+		called: make(chan greeting, greetings),
 	}
 }
 
@@ -80,7 +86,7 @@ func (g *greeter) next() peer.AddrInfo {
 func (g *greeter) greet(ctx context.Context) {
 	for g.calling < greetings && g.waiting > 0 {
 		p := g.next()
-		p.Addrs = slices.DeleteFunc(p.Addrs, func(a multiaddr.Multiaddr) bool { return g.met[a.String()] })
+		p.Addrs = slices.DeleteFunc(p.Addrs, func(a multiaddr.Multiaddr) bool { return g.wrong[a.String()] })
 		if len(p.Addrs) == 0 { // who is there is known
 			continue
 		}
@@ -90,35 +96,40 @@ func (g *greeter) greet(ctx context.Context) {
 	}
 }
 
-// welcome ends a call.
-func (g *greeter) welcome(all []peer.AddrInfo) {
+// welcome ends a call. Only what a handshake has proved of an address is noted: who was called and
+// is there may have named addresses of others, too.
+func (g *greeter) welcome(who greeting) {
 	g.calling--
-	g.failed = g.failed || len(all) == 0
-	for _, p := range all {
+	g.failed = g.failed || len(who.met) == 0
+	if !who.others {
+		return
+	}
+	for _, p := range who.met {
 		for _, a := range p.Addrs {
-			g.met[a.String()] = true
+			g.wrong[a.String()] = true
 		}
 	}
 }
 
 // call connects to a node, and returns it if that succeeds. If another one is at an address, it has
 // proved who it is, and call returns that one, not connected.
-func call(ctx context.Context, h host.Host, p peer.AddrInfo) (met []peer.AddrInfo) {
+func call(ctx context.Context, h host.Host, p peer.AddrInfo) greeting {
 	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
 	err := connect(ctx, h, p)
 	if err == nil {
-		return []peer.AddrInfo{p}
+		return greeting{met: []peer.AddrInfo{p}}
 	}
 	var failed *swarm.DialError
 	if !errors.As(err, &failed) {
-		return nil
+		return greeting{}
 	}
+	var met []peer.AddrInfo
 	for _, f := range failed.DialErrors {
 		var other sec.ErrPeerIDMismatch
 		if errors.As(f.Cause, &other) && other.Actual != h.ID() {
 			met = append(met, peer.AddrInfo{ID: other.Actual, Addrs: []multiaddr.Multiaddr{f.Address}})
 		}
 	}
-	return met
+	return greeting{met, true}
 }

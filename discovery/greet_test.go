@@ -38,7 +38,7 @@ func TestOnlyWhoIsThereIsMet(t *testing.T) {
 	met := make(map[peer.ID]bool)
 	for g.greet(t.Context()); g.calling > 0; g.greet(t.Context()) {
 		who := <-g.called
-		for _, p := range who {
+		for _, p := range who.met {
 			met[p.ID] = true
 			if len(p.Addrs) == 0 {
 				t.Errorf("%v was met nowhere", p.ID)
@@ -82,5 +82,24 @@ func TestAnswersAreSharedByAddresses(t *testing.T) {
 	}
 	if g.waiting != maxAnswers {
 		t.Errorf("%d answers wait; want %d", g.waiting, maxAnswers)
+	}
+}
+
+// A node that says that it is at the addresses of others, too, does not keep those from being met.
+func TestFalseAddressesHideNobody(t *testing.T) {
+	a, b, liar := newHost(t), newHost(t), newHost(t)
+	g := newGreeter(a)
+	lie := infoOf(liar)
+	lie.Addrs = append(lie.Addrs, b.Addrs()...)
+	for _, answer := range []peer.AddrInfo{lie, infoOf(b)} {
+		g.add(netip.MustParseAddr("10.0.0.2"), answer)
+		if g.greet(t.Context()); g.calling == 0 {
+			t.Fatalf("%v is not called", answer.ID)
+		}
+		who := <-g.called
+		g.welcome(who)
+		if len(who.met) != 1 || who.met[0].ID != answer.ID {
+			t.Errorf("met %v, want %v", who, answer.ID)
+		}
 	}
 }

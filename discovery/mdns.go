@@ -156,9 +156,9 @@ func (l *local) browse(ctx context.Context) (all bool, err error) {
 		return true, err
 	}
 	g := newGreeter(l.host)
-	meet := func(met []peer.AddrInfo) {
-		g.welcome(met)
-		for _, p := range met {
+	meet := func(who greeting) {
+		g.welcome(who)
+		for _, p := range who.met {
 			l.report(p)
 		}
 	}
@@ -171,8 +171,8 @@ func (l *local) browse(ctx context.Context) (all bool, err error) {
 			if p, ok := l.read(a.texts); ok {
 				g.add(a.from, p)
 			}
-		case met := <-g.called:
-			meet(met)
+		case who := <-g.called:
+			meet(who)
 		case <-asking.Done():
 		}
 	}
