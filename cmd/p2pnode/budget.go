@@ -47,15 +47,14 @@ its numbers are not.`,
   p2pnode budget --statement | p2pnode budget --verify-statement -`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			exporting := cmd.Flags().Changed("export")
 			switch {
-			case moreThanOne(verify, exporting, stated.given(cmd)):
+			case moreThanOne(verify, export != "", stated.given()):
 				return usageError{errors.New("give one of --verify, --export, --statement and --verify-statement"), cmd}
-			case stated.given(cmd):
+			case stated.given():
 				return stated.run(cmd, o)
 			case verify:
 				return ask(cmd, o, api.Owner.Verify, verifiedText)
-			case exporting:
+			case export != "":
 				return exportLedger(cmd, o, export)
 			}
 			return ask(cmd, o, api.Owner.Budget, budgetText)

@@ -205,10 +205,10 @@ on the list already, what no flag names stays as it is.`,
 				for _, p := range args {
 					name, end := name, end
 					if old, err := l.Find(p); err == nil { // keeps what no flag changes
-						if !cmd.Flags().Changed("name") {
+						if name == "" {
 							name = old.Name
 						}
-						if !cmd.Flags().Changed("expires") {
+						if expires == "" {
 							end = old.Expires
 						}
 					}

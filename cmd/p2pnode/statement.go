@@ -30,18 +30,15 @@ func (f *statementFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.verify, "verify-statement", "", "check the statement of a node in this file; - is standard input")
 }
 
-func (f *statementFlags) given(cmd *cobra.Command) bool {
-	return f.write || cmd.Flags().Changed("out") || cmd.Flags().Changed("verify-statement")
-}
+func (f *statementFlags) given() bool { return f.write || f.out != "" || f.verify != "" }
 
 func (f *statementFlags) run(cmd *cobra.Command, o *options) error {
-	verifying := cmd.Flags().Changed("verify-statement")
 	switch {
-	case verifying && f.write:
+	case f.verify != "" && f.write:
 		return usageError{errors.New("give --statement or --verify-statement, not both"), cmd}
-	case !f.write && cmd.Flags().Changed("out"):
+	case !f.write && f.out != "":
 		return usageError{errors.New("--out is for --statement"), cmd}
-	case verifying:
+	case f.verify != "":
 		return verifyStatement(cmd, o, f.verify)
 	}
 	s, err := askOwner(cmd, o, api.Owner.Statement)

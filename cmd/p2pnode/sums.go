@@ -92,7 +92,7 @@ can check by this that the people in a sum told the truth.`,
   p2pnode sums verify result.sum --task sums.toml --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("task") {
+			if task != "" {
 				if cmd.Flags().Changed("dir") {
 					return usageError{errors.New("--task and --dir each name a task; give one of them"), cmd}
 				}

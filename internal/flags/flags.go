@@ -38,7 +38,7 @@ func Wrong(set *pflag.FlagSet, err error) error {
 }
 
 // Empty returns an error if a flag is set to an empty text, as by a variable of a script that has no
-// value: nobody means that, but of the flags that may be empty.
+// value: nobody means that. The flags named by may are excepted.
 func Empty(set *pflag.FlagSet, may ...string) (err error) {
 	set.Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(may, f.Name) && err == nil {
