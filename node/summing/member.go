@@ -134,7 +134,7 @@ func (d *Desk) Member(ctx context.Context, s *sums.Sum, o Membership) (err error
 	defer m.ended.Wait()
 	err = m.run()
 	if err != nil && m.overdue() { // what failed may fail for ever
-		err = errors.Join(err, m.dir.erase(d.resultOf(s.ID) == nil))
+		err = errors.Join(err, m.dir.erase(!d.State(s.ID).Here))
 	}
 	return errors.Join(err, m.dir.close())
 }
