@@ -57,9 +57,10 @@ type Node struct {
 	// observePeering is nil, or a test's recorder of the node's neighbours.
 	observePeering func(time.Duration, peering.Input, peering.Output)
 
-	// adding is held while records are added, for as long as an import reads its file.
-	// storing is locked after it; it is held while records are changed or an agent starts
-	// with them, so that no record is missed or handed over twice.
+	// adding is held while records are added, for as long as an import reads its file, and
+	// while the node pays for a private sum. storing is locked after it; it is held while
+	// records are changed or an agent starts with them, so that no record is missed or
+	// handed over twice.
 	adding, storing sync.Mutex
 	oldest          learner.Seq // no stored record has a lower number; guarded by storing
 	clock           clock       // guarded by storing
