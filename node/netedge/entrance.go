@@ -49,11 +49,13 @@ type Entrance struct {
 	backs     *crowd.Work // requests to be dialled back
 	read      fair        // bytes
 	placed    *crowd.Work // bytes of peers with places at the host's own relay
+	answers   *crowd.Work // bytes for what neighbours ask
 	shut      *shut
 	step      *crowd.Doorstep
 
-	holding sync.Mutex // guards held and slow
+	holding sync.Mutex // guards the others
 	held    *crowd.Rooms[*incoming]
+	near    *crowd.Rooms[*incoming] // of neighbours
 	slow    *crowd.Places[*peerConn]
 
 	quicWatch
@@ -132,9 +134,11 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		backs:           crowd.NewWork(dialBacks, dialBackWindow),
 		read:            newFair(readMore+readEach*p.served, readWindow),
 		placed:          crowd.NewWork(readMore+readEach*p.served, readWindow),
+		answers:         crowd.NewWork(answeredMore+readEach*p.served/2, readWindow),
 		shut:            newShut(),
 		step:            crowd.NewDoorstep(min(16*p.connections, doorstepPlaces), keptFor),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
+		near:            crowd.NewRooms[*incoming](heldByNeighbours + 2*p.neighbours),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
 		quicWatch:       quicWatch{watched: make(map[*quicConn]struct{}), surplus: make(map[netip.Prefix]int), rests: max(p.Look, quicLooks)},
 	}

@@ -17,6 +17,9 @@ const (
 	// heldAtOnce is how many streams strangers may keep open at once. Yamux takes 256 KiB from
 	// a peer on each, whether anybody reads them or not.
 	heldAtOnce = 32
+	// heldByNeighbours is how many all neighbours may keep open beside two for each: an honest one
+	// has one on which it sends messages, and a few requests for a moment.
+	heldByNeighbours = 32
 	// pause is how long a peer of which a stream was refused must wait.
 	pause = time.Second
 	// maxOffers is how many protocols that this node does not know a peer may offer on a stream.
@@ -38,6 +41,12 @@ type offered struct {
 	left   int // protocols that may still be declined
 }
 
+// newOffered returns a stream that a peer has opened, whose bytes the intake counts.
+func newOffered(s network.MuxedStream, i *intake) *offered {
+	i.asked(streamWork)
+	return &offered{MuxedStream: s, intake: i, left: maxOffers}
+}
+
 // declined is what is written to a peer whose protocol is not known: "na" and its length.
 const declined = "\x03na\n"
 
@@ -49,7 +58,7 @@ func (s *offered) Write(p []byte) (int, error) {
 			return 0, errOffers
 		}
 	}
-	s.intake.add(max(0, readFrame-len(p)))
+	s.intake.answered(max(0, readFrame-len(p)))
 	return s.MuxedStream.Write(p)
 }
 
@@ -96,13 +105,14 @@ func (s *incoming) Done() {
 // holds gives a place to a stream, and reports whether there is one. If all are taken, the
 // network with the most of them gives one up.
 func (e *Entrance) holds(s *incoming) bool {
+	rooms := e.held
 	if e.wanted(s.from) {
-		return true
+		rooms = e.near
 	}
 	from := e.address(s.from)
 	e.holding.Lock()
 	defer e.holding.Unlock()
-	stays, lost := e.held.Enter(s, from)
+	stays, lost := rooms.Enter(s, from)
 	for _, out := range lost {
 		out.lost.Store(true)
 		go e.end(out) // on a goroutine, because it waits for a peer that may read nothing
@@ -115,6 +125,7 @@ func (e *Entrance) letGo(s *incoming) {
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	e.held.Leave(s)
+	e.near.Leave(s)
 }
 
 // end resets a stream that has lost its place. If the peer does not even take notice, the

@@ -16,6 +16,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/connmgr"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
 	"github.com/libp2p/go-libp2p/x/rate"
 
@@ -66,6 +67,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 		libp2p.ConnectionManager(conns),
 		libp2p.ConnectionGater(entrance),
 		libp2p.UserAgent("p2pnode"),
+		libp2p.Ping(false), // see pong
 		// A peer nearby may be slow because it is busy; the default of 5 s is too short
 		// for it.
 		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialTimeout), swarm.WithDialRanker(tcpFirst)),
@@ -73,6 +75,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("node: the node cannot listen for others: %w; if an address is taken, stop the program that has it, or choose another port (key listen)", err)
 	}
+	h.SetStreamHandler(ping.ID, pong)
 	around.inhabit(h)
 	gater.Guard(h.Network())
 	entrance.guard(h)

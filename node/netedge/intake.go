@@ -20,6 +20,11 @@ const (
 	// send as much as all strangers together, and so may all that have places at the host's relay.
 	readMore, readEach, readFrame, readPiece = 16 << 20, 1 << 20, 1 << 10, 16 << 10
 	readWindow                               = 10 * time.Second
+	// answeredMore is for how much work neighbours may ask in each readWindow before they must
+	// share, beside what each may send. A stranger becomes a neighbour by asking, and a node has
+	// twenty or more. A short answer counts as before, and a new stream as streamWork:
+	// a goroutine looks at it, and says what it is for.
+	answeredMore, streamWork = 8 << 20, 4 << 10
 	// intakeOpens is how often a connection from which nothing is read looks whether there is
 	// time for more.
 	intakeOpens = time.Second
@@ -34,15 +39,29 @@ type intake struct {
 	mu    sync.Mutex
 	total int         // bytes
 	left  int         // bytes that do not count yet
+	work  int         // bytes for what it asked, if it is a neighbour, that do not count yet
 	own   *crowd.Work // for a neighbour; nil: none has been needed
 }
 
-// add notes what was read, or answered.
+// add notes what was read.
 func (i *intake) add(bytes int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.total += bytes
 	i.left += bytes
+}
+
+// answered notes what was answered.
+func (i *intake) answered(bytes int) {
+	i.add(bytes)
+	i.asked(bytes)
+}
+
+// asked notes work that the peer has asked for.
+func (i *intake) asked(bytes int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.work += bytes
 }
 
 // noted is how many bytes were noted.
@@ -56,12 +75,14 @@ func (i *intake) noted() int {
 func (i *intake) open() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.left < readPiece {
+	if i.left < readPiece && i.work < readPiece {
 		return true
 	}
 	e, work := i.entrance, share(i.entrance.read)
+	carried := e.carriedBy(i.peer) // what a relay carries counts where it comes out
+	neighbour := !carried && e.wanted(i.peer)
 	switch {
-	case e.vouched(i.peer): // what a relay carries counts where it comes out
+	case carried || neighbour:
 		if i.own == nil {
 			i.own = crowd.NewWork(readMore, readWindow)
 		}
@@ -69,10 +90,18 @@ func (i *intake) open() bool {
 	case e.hasPlace(i.peer): // what it sends may be its answers to all who call it
 		work = e.placed
 	}
+	if !neighbour {
+		i.work = 0
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for ; i.left >= readPiece; i.left -= readPiece {
 		if !work.Take(i.from, string(i.peer), readPiece, time.Now()) {
+			return false
+		}
+	}
+	for ; i.work >= readPiece; i.work -= readPiece {
+		if !e.answers.Take(i.from, string(i.peer), readPiece, time.Now()) {
 			return false
 		}
 	}

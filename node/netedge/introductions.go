@@ -58,7 +58,7 @@ func (c introduced) AcceptStream() (network.MuxedStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &offered{MuxedStream: s, intake: c.under.intake, left: maxOffers}, nil
+	return newOffered(s, c.under.intake), nil
 }
 
 // OpenStream implements [network.MuxedConn].

@@ -82,8 +82,9 @@ func (c *peerConn) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := c.Conn.Read(p)
-	began, opened := c.frames.read(p[:n])
+	began, opened, pings := c.frames.read(p[:n])
 	c.intake.add(n + readFrame*began)
+	c.intake.asked(readFrame * pings)
 	if opened > 0 {
 		c.mu.Lock()
 		c.opened += opened
@@ -173,10 +174,10 @@ type frames struct {
 	body   uint32 // bytes that are left of the frame
 }
 
-// read takes in what was read, and returns how many frames begin in it, and how many streams
-// they open.
-func (f *frames) read(p []byte) (began, opened int) {
-	const data, syn = 0, 1
+// read takes in what was read, and returns how many frames begin in it, how many streams they
+// open, and how many of them are pings, which are answered.
+func (f *frames) read(p []byte) (began, opened, pings int) {
+	const data, window, ping, syn = 0, 1, 2, 1
 	for len(p) > 0 {
 		if f.body > 0 {
 			n := min(uint64(f.body), uint64(len(p)))
@@ -194,9 +195,15 @@ func (f *frames) read(p []byte) (began, opened int) {
 		if kind == data {
 			f.body = binary.BigEndian.Uint32(f.header[8:])
 		}
-		if kind <= 1 && binary.BigEndian.Uint16(f.header[2:])&syn != 0 {
+		if binary.BigEndian.Uint16(f.header[2:])&syn == 0 {
+			continue
+		}
+		switch kind {
+		case data, window:
 			opened++
+		case ping:
+			pings++
 		}
 	}
-	return began, opened
+	return began, opened, pings
 }

@@ -36,14 +36,14 @@ func TestFramesThatOpenStreams(t *testing.T) {
 	}
 	for _, size := range []int{1, 5, 12, len(all)} {
 		var f frames
-		began, opened := 0, 0
+		began, opened, pings := 0, 0, 0
 		for rest := all; len(rest) > 0; {
 			n := min(size, len(rest))
-			b, o := f.read(rest[:n])
-			began, opened, rest = began+b, opened+o, rest[n:]
+			b, o, p := f.read(rest[:n])
+			began, opened, pings, rest = began+b, opened+o, pings+p, rest[n:]
 		}
-		if began != 5 || opened != 3 {
-			t.Errorf("in pieces of %d bytes, %d frames open %d streams", size, began, opened)
+		if began != 5 || opened != 3 || pings != 1 {
+			t.Errorf("in pieces of %d bytes, %d frames open %d streams, and %d are pings", size, began, opened, pings)
 		}
 	}
 }
@@ -54,15 +54,15 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 1, 0, 0, 0, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 7, 7}, uint8(5))
 	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
 		var whole, pieces frames
-		began, opened := whole.read(data)
+		began, opened, pings := whole.read(data)
 		for part := range slices.Chunk(data, int(size)+1) {
-			b, o := pieces.read(part)
-			began, opened = began-b, opened-o
-			if o > b {
+			b, o, p := pieces.read(part)
+			began, opened, pings = began-b, opened-o, pings-p
+			if o+p > b {
 				t.Errorf("%d frames open %d streams", b, o)
 			}
 		}
-		if began != 0 || opened != 0 || whole.body != pieces.body || whole.have != pieces.have {
+		if began != 0 || opened != 0 || pings != 0 || whole.body != pieces.body || whole.have != pieces.have {
 			t.Errorf("in pieces, %d frames and %d streams are missing, and %+v is left of %+v", began, opened, pieces, whole)
 		}
 	})
@@ -377,5 +377,58 @@ func TestNodesBehindTheOwnRelayAreReadOn(t *testing.T) {
 	manager.UntagPeer(modest.peer, "relay-reservation")
 	if modest.reads(readMore) {
 		t.Error("a node whose place is over is read as if it had one")
+	}
+}
+
+// What neighbours have a node do is bounded together, however many they are, and one that asks
+// for little is not kept from it. What they send counts for each.
+func TestNeighboursShareWhatTheyAskFor(t *testing.T) {
+	e, h := newEntrance(Power{}, openDoor{}), newLonely(t)
+	e.guard(h)
+	at := func(from string) *intake {
+		return &intake{entrance: e, peer: randomPeer(t), from: netip.MustParseAddr(from)}
+	}
+	asks := func(i *intake, bytes int) bool {
+		i.asked(bytes)
+		return i.open()
+	}
+	greedy, modest, loud := at("192.0.2.1"), at("198.51.100.1"), at("192.0.2.1")
+	if !asks(greedy, 2*answeredMore) {
+		t.Error("a stranger is counted as a neighbour")
+	}
+	for _, i := range []*intake{greedy, modest, loud} {
+		h.ConnManager().Protect(i.peer, "p2pnode/neighbours")
+	}
+	if !asks(greedy, answeredMore) || asks(greedy, readPiece) {
+		t.Error("a neighbour does not wait, or does too soon")
+	}
+	if !asks(modest, answeredMore/4) {
+		t.Error("one neighbour waits for another one")
+	}
+	if asks(modest, answeredMore/2) {
+		t.Error("two neighbours have more than twice as much done")
+	}
+	if !loud.reads(readMore) {
+		t.Error("a neighbour is not read because of what another one asks for")
+	}
+}
+
+// The streams that neighbours keep open are bounded too.
+func TestStreamsOfNeighboursAreBounded(t *testing.T) {
+	e := newEntrance(Power{neighbours: 2}, openDoor{})
+	h := newLonely(t)
+	e.guard(h)
+	greedy := randomPeer(t)
+	h.ConnManager().Protect(greedy, "p2pnode/neighbours")
+	var all []*incoming
+	for range 10 * heldByNeighbours {
+		s := &incoming{from: greedy, entrance: e}
+		if e.holds(s) {
+			all = append(all, s)
+		}
+	}
+	stay := len(slices.DeleteFunc(all, func(s *incoming) bool { return s.lost.Load() }))
+	if want := heldByNeighbours + 2*2; stay != want {
+		t.Errorf("%d streams are open, want %d", stay, want)
 	}
 }

@@ -26,6 +26,7 @@ type Power struct {
 	// connections is how many connections there may be. Beyond that, connections to peers
 	// other than neighbours are closed until spare are left.
 	connections, spare int
+	neighbours         int // how many neighbours there may be
 	served             int // how many others connect at once because this node serves them
 }
 
@@ -41,7 +42,7 @@ func PowerOf(c *datadir.Config, degree int) Power {
 	p := Power{
 		silence: 6 * time.Second, answer: 6 * time.Second, hung: 2 * time.Minute,
 		Heartbeat: 2500 * time.Millisecond, Look: 5 * time.Second, Renew: time.Minute,
-		connections: 2*degree + 12, spare: 8,
+		connections: 2*degree + 12, spare: 8, neighbours: 2 * degree,
 	}
 	if c.DHT == "server" { // other nodes send it their questions
 		p.connections, p.spare = highWater, highWater/2
