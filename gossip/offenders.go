@@ -131,6 +131,12 @@ func (g *Gossip) AddressOf(p peer.ID) netip.Addr { return g.offenders.from(p) }
 // Unanswered counts a stream that a peer opened and for which the host had no place.
 func (g *Gossip) Unanswered(p peer.ID) { g.charge(p, reputation.Streams, unansweredStreams) }
 
+// Flooded counts a neighbour that sent far more packets than this host read. No honest one does,
+// so it is refused at once.
+func (g *Gossip) Flooded(p peer.ID) {
+	g.charge(p, reputation.Streams, (reputation.Limit+1)*streamBurst)
+}
+
 // score is what gossipsub adds to its own score of a peer.
 func (o *offenders) score(p peer.ID) float64 {
 	o.mu.Lock()

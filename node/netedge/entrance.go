@@ -68,6 +68,8 @@ type Judge interface {
 	Refuses(peer.ID) bool
 	// Unanswered counts a stream that a peer opened beyond its share.
 	Unanswered(peer.ID)
+	// Flooded counts a neighbour that sent far more packets than anybody here read.
+	Flooded(peer.ID)
 }
 
 // arrival is a connection whose handshakes are not finished.
@@ -347,10 +349,6 @@ func (e *Entrance) hasPlace(p peer.ID) bool {
 	return tags != nil && tags.Tags["relay-reservation"] > 0
 }
 
-// vouched reports whether what comes over a connection to a peer is not a stranger's doing: a
-// neighbour's, or a relay's, which others make it carry.
-func (e *Entrance) vouched(p peer.ID) bool { return e.wanted(p) || e.carriedBy(p) }
-
 // address returns the address from which a peer is connected, or that of its relay; not valid
 // before there is a host.
 func (e *Entrance) address(p peer.ID) netip.Addr {
@@ -390,6 +388,13 @@ func (e *Entrance) takes(w share, from netip.Addr, name string) bool {
 func (e *Entrance) blame(p peer.ID) {
 	if j := e.judge.Load(); j != nil {
 		(*j).Unanswered(p)
+	}
+}
+
+// flooded counts a neighbour that sent far more than anybody here read.
+func (e *Entrance) flooded(p peer.ID) {
+	if j := e.judge.Load(); j != nil {
+		(*j).Flooded(p)
 	}
 }
 

@@ -27,6 +27,9 @@ const (
 	// their streams, and quicUnread how much each of them whatever the others send: more than
 	// the 768 KiB that QUIC lets a stranger have unread.
 	quicSurplus, quicUnread = 4 << 20, 1 << 20
+	// quicFlood is how much a neighbour may send beyond what is read, which is forgotten at the
+	// pace at which neighbours share what they ask for ([answeredMore]).
+	quicFlood = 4 << 20
 	// strangersOverQUIC is how many strangers may be connected over QUIC, or an eighth of the
 	// connections of a host that serves many. Each may have 768 KiB unread, and 256 streams at
 	// which libp2p has not looked, of 3 KB each.
@@ -67,7 +70,8 @@ func tcpFirst(all []multiaddr.Multiaddr) []network.AddrDelay {
 
 // quicScope is the scope of a connection over QUIC. A peer may have 768 KiB unread on all its
 // streams, and QUIC asks here for more of its windows, up to 15 MB. That much of each stranger
-// would stay in memory as soon as it has had its share and is read no more.
+// would stay in memory as soon as it has had its share and is read no more, and of each neighbour.
+// These are enough for what is read of one, up to half a second away. A relay carries others.
 type quicScope struct {
 	network.ConnManagementScope
 	entrance *Entrance
@@ -75,7 +79,7 @@ type quicScope struct {
 
 // ReserveMemory implements [network.ResourceScope].
 func (s *quicScope) ReserveMemory(size int, priority uint8) error {
-	if p := s.PeerScope(); p == nil || !s.entrance.vouched(p.Peer()) {
+	if p := s.PeerScope(); p == nil || !s.entrance.carriedBy(p.Peer()) {
 		return errUnread
 	}
 	return s.ConnManagementScope.ReserveMemory(size, priority)
@@ -94,9 +98,10 @@ type quicConn struct {
 	end    context.CancelFunc
 
 	// Looking at it uses these.
-	received int // packets
-	beyond   int // bytes that have come beyond those that were noted, less those sent
-	surplus  int // what a stranger owes of that
+	received int  // packets
+	beyond   int  // bytes that have come beyond those that were noted, less those sent
+	surplus  int  // what a stranger or a neighbour owes of that
+	near     bool // it was a neighbour's at the last look
 }
 
 func (e *Entrance) quicConn(c transport.CapableConn) transport.CapableConn {
@@ -146,7 +151,15 @@ func (e *Entrance) look() {
 	e.watching.Lock()
 	defer e.watching.Unlock()
 	now := time.Now()
-	forgets := int(min(now.Sub(e.looked), 2*readWindow)*readMore/readWindow) / max(1, len(e.surplus))
+	past := min(now.Sub(e.looked), 2*readWindow)
+	forgets := int(past*readMore/readWindow) / max(1, len(e.surplus))
+	owing := 0
+	for c := range e.watched {
+		if c.near && c.surplus > 0 {
+			owing++
+		}
+	}
+	forgetsNear := int(past*answeredMore/readWindow) / max(1, owing)
 	e.looked, e.nextLook = now, time.Time{}
 	for at, surplus := range e.surplus {
 		if e.surplus[at] = surplus - forgets; surplus <= forgets {
@@ -157,20 +170,33 @@ func (e *Entrance) look() {
 	for c := range e.watched {
 		packets, more := c.came()
 		busy = busy || packets > quicBusy
-		at, vouched := crowd.Narrowest(c.intake.from), e.vouched(c.intake.peer)
-		if _, owes := e.surplus[at]; !owes || vouched {
+		at, was := crowd.Narrowest(c.intake.from), c.near
+		carried := e.carriedBy(c.intake.peer)
+		c.near = !carried && e.wanted(c.intake.peer)
+		switch _, owes := e.surplus[at]; {
+		case carried, was != c.near:
 			c.surplus = 0
-		}
-		if more = max(more, -c.surplus); more != 0 && !vouched {
-			c.surplus += more
-			e.surplus[at] = min(max(0, e.surplus[at]+more), 2*quicSurplus)
+		case c.near:
+			c.surplus = max(0, c.surplus-forgetsNear+more)
+		default:
+			if !owes {
+				c.surplus = 0
+			}
+			if more = max(more, -c.surplus); more != 0 {
+				c.surplus += more
+				e.surplus[at] = min(max(0, e.surplus[at]+more), 2*quicSurplus)
+			}
 		}
 		if c.IsClosed() {
 			delete(e.watched, c)
 		}
 	}
 	for c := range e.watched {
-		if c.surplus > quicUnread && e.surplus[crowd.Narrowest(c.intake.from)] > quicSurplus {
+		flooded := c.near && c.surplus > quicFlood
+		if flooded {
+			e.flooded(c.intake.peer)
+		}
+		if flooded || !c.near && c.surplus > quicUnread && e.surplus[crowd.Narrowest(c.intake.from)] > quicSurplus {
 			delete(e.watched, c)
 			go c.CloseWithError(network.ConnRateLimited)
 			e.mu.Lock()
@@ -205,7 +231,7 @@ func (c *quicConn) AcceptStream() (network.MuxedStream, error) {
 		c.end()
 		return nil, err
 	}
-	return &offered{MuxedStream: c.stream(s), intake: c.intake, left: maxOffers}, nil
+	return newOffered(c.stream(s), c.intake), nil
 }
 
 // OpenStream implements [network.MuxedConn].

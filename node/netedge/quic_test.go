@@ -273,7 +273,7 @@ func TestWhoIsVouchedForIsNotClosed(t *testing.T) {
 		f.packets.Store(2 * quicUnread / readFrame) // still as a stranger
 		e.look()
 		manager.Protect(c.intake.peer, why)
-		f.packets.Store(100 * quicSurplus / readFrame)
+		f.packets.Store(quicFlood / readFrame)
 		e.look()
 		if len(e.watched) != 1 || len(e.shut.addresses) > 0 {
 			t.Errorf("%s: closed, and the addresses %v", why, e.shut.addresses)
@@ -426,4 +426,33 @@ func TestStrangersOverQUICAreFew(t *testing.T) {
 			t.Errorf("%d left for those over TCP", n)
 		}
 	})
+}
+
+// flooding is a judge who notes that a neighbour floods.
+type flooding struct {
+	strict
+	who *peer.ID
+}
+
+func (f flooding) Flooded(p peer.ID) { *f.who = p }
+
+// A neighbour that sends more beyond what is read than QUIC lets it have unread is closed and
+// counted. A relay may, as others make it.
+func TestANeighbourThatFloodsOverQUICIsClosed(t *testing.T) {
+	for _, why := range []string{"autorelay", "p2pnode/neighbours"} {
+		h := newLonely(t)
+		e := newEntrance(Power{}, openDoor{})
+		e.guard(h)
+		var who peer.ID
+		e.Judged(flooding{who: &who})
+		var f flood
+		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", f.stats)
+		h.ConnManager().Protect(c.intake.peer, why)
+		e.look()
+		f.packets.Store(2 * quicFlood / readFrame)
+		e.look()
+		if closed := len(e.watched) == 0; closed == (why == "autorelay") || closed != (who == c.intake.peer) {
+			t.Errorf("%s: closed %v, and counted %q", why, closed, who)
+		}
+	}
 }

@@ -61,6 +61,7 @@ type strict struct{ peer.ID }
 
 func (s strict) Refuses(p peer.ID) bool { return p == s.ID }
 func (strict) Unanswered(peer.ID)       {}
+func (strict) Flooded(peer.ID)          {}
 
 // InterceptSecured lets everybody in.
 func (openDoor) InterceptSecured(network.Direction, peer.ID, network.ConnMultiaddrs) bool {
