@@ -84,7 +84,7 @@ func (a *asked) charge(c network.Conn, amount int) {
 func (a *asked) answers(q *question) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	taken, lost := a.answering.Enter(q, crowd.Of(q.Conn().RemoteMultiaddr()))
+	taken, lost := a.answering.Enter(q, crowd.Of(q.Conn().RemoteMultiaddr()), nil)
 	for _, out := range lost {
 		go out.Reset() // on a goroutine, because it waits for a peer that reads nothing
 	}

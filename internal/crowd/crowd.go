@@ -177,14 +177,17 @@ func NewRooms[K comparable](most int) *Rooms[K] {
 	return &Rooms[K]{places: NewPlaces[K](most), inside: make(map[K]struct{})}
 }
 
+// Most is how many places there are.
+func (r *Rooms[K]) Most() int { return r.places.most }
+
 // Enter is [Places.Enter] for k, who must be new. It reports whether k has a place, and who
 // has lost one to it. Who enters is inside until Leave, with or without a place.
-func (r *Rooms[K]) Enter(k K, from netip.Addr) (stays bool, leave []K) {
+func (r *Rooms[K]) Enter(k K, from netip.Addr, spare func(K) bool) (stays bool, leave []K) {
 	if len(r.inside) >= 2*r.places.most {
 		return false, nil
 	}
 	r.inside[k] = struct{}{}
-	leave = r.places.Enter(k, from, nil)
+	leave = r.places.Enter(k, from, spare)
 	if i := slices.Index(leave, k); i >= 0 {
 		return false, slices.Delete(leave, i, i+1)
 	}

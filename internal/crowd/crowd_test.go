@@ -99,7 +99,7 @@ func TestRoomsHoldThoseWhoHaveNotLeft(t *testing.T) {
 	r := crowd.NewRooms[int](2)
 	var out []int
 	for i := range 4 {
-		stays, lost := r.Enter(i, addr("10.0.0.9"))
+		stays, lost := r.Enter(i, addr("10.0.0.9"), nil)
 		if out = append(out, lost...); !stays {
 			out = append(out, i)
 		}
@@ -108,15 +108,15 @@ func TestRoomsHoldThoseWhoHaveNotLeft(t *testing.T) {
 		t.Fatalf("of four in two places %v have none", out)
 	}
 	honest := addr("10.7.0.1")
-	if stays, lost := r.Enter(4, honest); stays || len(lost) > 0 || r.Has(4) {
+	if stays, lost := r.Enter(4, honest, nil); stays || len(lost) > 0 || r.Has(4) {
 		t.Errorf("a fifth enters: %v, and %v lose their places", stays, lost)
 	}
 	r.Leave(out[0])
 	r.Leave(out[0])
-	if stays, lost := r.Enter(4, honest); !stays || len(lost) != 1 || !r.Has(lost[0]) {
+	if stays, lost := r.Enter(4, honest, nil); !stays || len(lost) != 1 || !r.Has(lost[0]) {
 		t.Errorf("after one has left, the fifth stays: %v, and %v lose their places", stays, lost)
 	}
-	if stays, _ := r.Enter(5, honest); stays {
+	if stays, _ := r.Enter(5, honest, nil); stays {
 		t.Error("one that left twice has left twice as much room")
 	}
 }

@@ -56,6 +56,7 @@ type Entrance struct {
 	holding sync.Mutex // guards the others
 	held    *crowd.Rooms[*incoming]
 	near    *crowd.Rooms[*incoming] // of neighbours
+	each    map[peer.ID]int         // how many of those are whose
 	slow    *crowd.Places[*peerConn]
 
 	quicWatch
@@ -141,6 +142,7 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		step:            crowd.NewDoorstep(min(16*p.connections, doorstepPlaces), keptFor),
 		held:            crowd.NewRooms[*incoming](heldAtOnce + p.served),
 		near:            crowd.NewRooms[*incoming](heldByNeighbours + 2*p.neighbours),
+		each:            make(map[peer.ID]int),
 		slow:            crowd.NewPlaces[*peerConn](slowAtOnce),
 		quicWatch:       quicWatch{watched: make(map[*quicConn]struct{}), surplus: make(map[netip.Prefix]int), rests: max(p.Look, quicLooks)},
 	}

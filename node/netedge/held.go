@@ -103,16 +103,24 @@ func (s *incoming) Done() {
 }
 
 // holds gives a place to a stream, and reports whether there is one. If all are taken, the
-// network with the most of them gives one up.
+// network with the most of them gives one up, but no neighbour that has an equal part or less:
+// many may share an address, or that of a relay.
 func (e *Entrance) holds(s *incoming) bool {
-	rooms := e.held
-	if e.wanted(s.from) {
-		rooms = e.near
-	}
-	from := e.address(s.from)
+	neighbour, from := e.wanted(s.from), e.address(s.from)
 	e.holding.Lock()
 	defer e.holding.Unlock()
-	stays, lost := rooms.Enter(s, from)
+	var stays bool
+	var lost []*incoming
+	if neighbour {
+		e.each[s.from]++
+		part := e.near.Most() / len(e.each)
+		stays, lost = e.near.Enter(s, from, func(other *incoming) bool { return e.each[other.from] <= part })
+		if !e.near.Has(s) {
+			e.lessOf(s.from)
+		}
+	} else {
+		stays, lost = e.held.Enter(s, from, nil)
+	}
 	for _, out := range lost {
 		out.lost.Store(true)
 		go e.end(out) // on a goroutine, because it waits for a peer that may read nothing
@@ -125,7 +133,17 @@ func (e *Entrance) letGo(s *incoming) {
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	e.held.Leave(s)
-	e.near.Leave(s)
+	if e.near.Has(s) {
+		e.near.Leave(s)
+		e.lessOf(s.from)
+	}
+}
+
+// lessOf notes that a neighbour has one stream less. The caller holds e.holding.
+func (e *Entrance) lessOf(p peer.ID) {
+	if e.each[p]--; e.each[p] == 0 {
+		delete(e.each, p)
+	}
 }
 
 // end resets a stream that has lost its place. If the peer does not even take notice, the

@@ -432,3 +432,36 @@ func TestStreamsOfNeighboursAreBounded(t *testing.T) {
 		t.Errorf("%d streams are open, want %d", stay, want)
 	}
 }
+
+// A neighbour that opens streams without end takes none of one that has an equal part, even where
+// both have one address, as behind a router or a relay.
+func TestNoNeighbourTakesTheStreamsOfAnother(t *testing.T) {
+	e := newEntrance(Power{neighbours: 2}, openDoor{})
+	h := newLonely(t)
+	e.guard(h)
+	greedy, modest := randomPeer(t), randomPeer(t)
+	for _, p := range []peer.ID{greedy, modest} {
+		h.ConnManager().Protect(p, "p2pnode/neighbours")
+	}
+	var few []*incoming
+	for range (heldByNeighbours + 2*2) / 2 {
+		s := &incoming{from: modest, entrance: e}
+		if !e.holds(s) {
+			t.Error("a neighbour may not open its part of the streams")
+		}
+		few = append(few, s)
+	}
+	for range 10 * heldByNeighbours {
+		e.holds(&incoming{from: greedy, entrance: e})
+	}
+	for _, s := range few {
+		if s.lost.Load() {
+			t.Error("a neighbour has lost a stream to another one")
+		}
+		e.letGo(s)
+		e.letGo(s)
+	}
+	if n := len(e.each); n != 1 {
+		t.Errorf("streams of %d neighbours are counted after one has left", n)
+	}
+}
