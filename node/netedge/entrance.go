@@ -445,7 +445,7 @@ func (r *resources) OpenConnection(d network.Direction, file bool, at multiaddr.
 	if err != nil {
 		return nil, err
 	}
-	return &quicScope{scope, r.entrance}, nil
+	return &quicScope{ConnManagementScope: scope, entrance: r.entrance}, nil
 }
 
 // VerifySourceAddress implements [network.ResourceManager]. A peer that wants a handshake over

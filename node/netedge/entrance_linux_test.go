@@ -316,6 +316,9 @@ func TestRoomOverQUICIsForRelays(t *testing.T) {
 				}
 				manager.Unprotect(p, why)
 			}
+			if s, over := ends[0].Network().ConnsToPeer(p)[0].Scope().(*quicScope); over != strings.Contains(at, "quic") || over && s.granted.Load() != 1<<20 {
+				t.Errorf("%s: what was granted is not noted", at)
+			}
 		}
 	}
 }

@@ -71,10 +71,12 @@ func tcpFirst(all []multiaddr.Multiaddr) []network.AddrDelay {
 // quicScope is the scope of a connection over QUIC. A peer may have 768 KiB unread on all its
 // streams, and QUIC asks here for more of its windows, up to 15 MB. That much of each stranger
 // would stay in memory as soon as it has had its share and is read no more, and of each neighbour.
-// These are enough for what is read of one, up to half a second away. A relay carries others.
+// These are enough for what is read of one, up to half a second away. A relay carries others, and
+// keeps its windows until the connection ends.
 type quicScope struct {
 	network.ConnManagementScope
 	entrance *Entrance
+	granted  atomic.Int64 // bytes of further room
 }
 
 // ReserveMemory implements [network.ResourceScope].
@@ -82,7 +84,11 @@ func (s *quicScope) ReserveMemory(size int, priority uint8) error {
 	if p := s.PeerScope(); p == nil || !s.entrance.carriedBy(p.Peer()) {
 		return errUnread
 	}
-	return s.ConnManagementScope.ReserveMemory(size, priority)
+	if err := s.ConnManagementScope.ReserveMemory(size, priority); err != nil {
+		return err
+	}
+	s.granted.Add(int64(size))
+	return nil
 }
 
 // quicConn is a connection over QUIC, which has its own streams. Nothing is read from any
@@ -93,6 +99,7 @@ func (s *quicScope) ReserveMemory(size int, priority uint8) error {
 type quicConn struct {
 	transport.CapableConn
 	intake *intake
+	scope  *quicScope // nil: it was granted nothing
 	stats  func() quic.ConnectionStats
 	lasts  context.Context // until the connection ends
 	end    context.CancelFunc
@@ -110,6 +117,7 @@ func (e *Entrance) quicConn(c transport.CapableConn) transport.CapableConn {
 	var under *quic.Conn
 	if c.As(&under) {
 		q.stats = under.ConnectionStats
+		q.scope, _ = c.Scope().(*quicScope)
 		e.watch(q)
 	}
 	return q
@@ -192,11 +200,12 @@ func (e *Entrance) look() {
 		}
 	}
 	for c := range e.watched {
-		flooded := c.near && c.surplus > quicFlood
+		surplus := c.surplus - c.room()
+		flooded := c.near && surplus > quicFlood
 		if flooded {
 			e.flooded(c.intake.peer)
 		}
-		if flooded || !c.near && c.surplus > quicUnread && e.surplus[crowd.Narrowest(c.intake.from)] > quicSurplus {
+		if flooded || !c.near && surplus > quicUnread && e.surplus[crowd.Narrowest(c.intake.from)] > quicSurplus {
 			delete(e.watched, c)
 			go c.CloseWithError(network.ConnRateLimited)
 			e.mu.Lock()
@@ -210,6 +219,14 @@ func (e *Entrance) look() {
 	case len(e.watched) > 0:
 		e.lookWithin(e.rests)
 	}
+}
+
+// room is how much more than others the peer may have unread, because it has been a relay.
+func (c *quicConn) room() int {
+	if c.scope == nil {
+		return 0
+	}
+	return int(c.scope.granted.Load())
 }
 
 // came returns how many packets have come since it was last asked, and how many bytes more than

@@ -456,3 +456,52 @@ func TestANeighbourThatFloodsOverQUICIsClosed(t *testing.T) {
 		}
 	}
 }
+
+// A relay at which the host has a place gets more room, and keeps it when the place has ended. What
+// it may have unread since then is no flood.
+func TestWhoWasARelayKeepsItsRoom(t *testing.T) {
+	const room = 14 << 20
+	for _, why := range []string{"p2pnode/bootstrap", ""} {
+		h := newLonely(t)
+		manager := h.ConnManager()
+		e := newEntrance(Power{}, openDoor{})
+		e.guard(h)
+		var f flood
+		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", f.stats)
+		c.scope = &quicScope{ConnManagementScope: granting{peer: c.intake.peer}, entrance: e}
+		if why != "" {
+			manager.Protect(c.intake.peer, why)
+		}
+		manager.Protect(c.intake.peer, "autorelay")
+		require.NoError(t, c.scope.ReserveMemory(room, network.ReservationPriorityMedium))
+		e.look()
+		manager.Unprotect(c.intake.peer, "autorelay")
+		e.look()
+		f.packets.Add((room + quicUnread) / readFrame)
+		e.look()
+		if len(e.watched) != 1 || len(e.shut.addresses) > 0 {
+			t.Errorf("%q: closed for what it may have unread", why)
+		}
+		f.packets.Add(quicFlood / readFrame)
+		e.look()
+		if len(e.watched) != 0 {
+			t.Errorf("%q: not closed for more", why)
+		}
+	}
+}
+
+// granting is the scope of a connection to a peer, which has all the memory that it asks for.
+type granting struct {
+	network.ConnManagementScope
+	peer peer.ID
+}
+
+func (g granting) PeerScope() network.PeerScope { return scopeOf{who: g.peer} }
+func (granting) ReserveMemory(int, uint8) error { return nil }
+
+type scopeOf struct {
+	network.PeerScope
+	who peer.ID
+}
+
+func (s scopeOf) Peer() peer.ID { return s.who }
