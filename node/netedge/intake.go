@@ -22,8 +22,9 @@ const (
 	readWindow                               = 10 * time.Second
 	// answeredMore is for how much work neighbours may ask in each readWindow before they must
 	// share, beside what each may send. A stranger becomes a neighbour by asking, and a node has
-	// twenty or more. A short answer counts as before, and a new stream as streamWork:
-	// a goroutine looks at it, and says what it is for.
+	// twenty or more. They share by peer: by address one could keep all those from being read
+	// that are behind its router, or its relay. A short answer counts as before, and a new stream
+	// as streamWork: a goroutine looks at it, and says what it is for.
 	answeredMore, streamWork = 8 << 20, 4 << 10
 	// intakeOpens is how often a connection from which nothing is read looks whether there is
 	// time for more.
@@ -101,7 +102,7 @@ func (i *intake) open() bool {
 		}
 	}
 	for ; i.work >= readPiece; i.work -= readPiece {
-		if !e.answers.Take(i.from, string(i.peer), readPiece, time.Now()) {
+		if !e.answers.Take(netip.Addr{}, string(i.peer), readPiece, time.Now()) {
 			return false
 		}
 	}
