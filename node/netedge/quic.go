@@ -152,9 +152,10 @@ func (e *Entrance) lookWithin(d time.Duration) {
 	}
 }
 
-// look closes connections of strangers over which too much comes. What an address has sent in
+// look closes connections over which too much comes. What strangers of an address have sent in
 // vain is remembered when they have ended: the next one would go on otherwise. It is forgotten
-// at the pace at which strangers are read, which all such addresses share.
+// at the pace at which strangers are read, which all such addresses share. What a neighbour has
+// sent in vain is its own, and it is refused when that is a flood.
 func (e *Entrance) look() {
 	e.watching.Lock()
 	defer e.watching.Unlock()
