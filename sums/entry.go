@@ -26,8 +26,10 @@ func HashMasked(b []byte) Digest { return sha256.Sum256(b) }
 
 func (s *Sum) sealedSize() int { return sealCost + s.held()*len(seed{}) }
 
-// EntrySize is the number of bytes of an entry of this sum. The rest of an upload has 8
-// bytes for each coordinate.
+// UploadSize is the number of bytes of an upload: its entry, and 8 bytes for each coordinate.
+func (s *Sum) UploadSize() int { return s.EntrySize() + 8*s.Dimension }
+
+// EntrySize is the number of bytes of an entry of this sum.
 func (s *Sum) EntrySize() int {
 	return 3*len(Digest{}) + 4 + len(s.classes)*len(Digest{}) + len(s.Committee.Members)*s.sealedSize() + ed25519.SignatureSize
 }
@@ -80,10 +82,10 @@ func (s *Sum) readEntry(b []byte, context Digest) (*entry, error) {
 // Split divides an upload into its entry and its masked vector. It checks neither and
 // copies nothing.
 func (s *Sum) Split(upload []byte) (entry, masked []byte, err error) {
-	n := s.EntrySize()
-	if len(upload) != n+8*s.Dimension {
+	if len(upload) != s.UploadSize() {
 		return nil, nil, errGarbage
 	}
+	n := s.EntrySize()
 	return upload[:n:n], upload[n:], nil
 }
 

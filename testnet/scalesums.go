@@ -135,7 +135,7 @@ const listEntry = 32 + 32 + 4
 // scaled returns the row for this many contributors.
 func (m *measuredSum) scaled(n int, seed uint64, step func() error) (row SumScaleRow, err error) {
 	s := m.sum
-	upload := s.EntrySize() + 8*s.Dimension
+	upload := s.UploadSize()
 	row = SumScaleRow{
 		Contributors: n, Dimension: s.Dimension, Members: len(s.Committee.Members), Colluding: s.Committee.Colluding,
 		Upload: upload, Received: int64(n) * int64(upload), Result: 4 * s.Dimension, List: listEntry * n,

@@ -202,7 +202,7 @@ func (t *Trial) sent(d *Dataset, dimensions []int) error {
 		if err != nil {
 			return err
 		}
-		t.Bytes += float64(s.EntrySize() + 8*dimension)
+		t.Bytes += float64(s.UploadSize())
 	}
 	return nil
 }

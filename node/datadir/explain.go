@@ -189,7 +189,7 @@ func (e *Explanation) sums(t *learner.Task, catalogue *learner.Catalogue) {
 		if err == nil { // otherwise the catalogue is missing
 			told.Rounds, told.Numbers = plan.Recipe(i).Rounds(), plan.Recipe(i).Dimension()
 			if sum, err := plan.Sum(i, 0, 0); err == nil {
-				told.Bytes = sum.EntrySize() + 8*sum.Dimension
+				told.Bytes = sum.UploadSize()
 			}
 		}
 		e.Sums.Recipes = append(e.Sums.Recipes, told)

@@ -334,7 +334,7 @@ func (p *part) publish(pub *sums.Published) {
 		return
 	}
 	p.published, p.result = pub, p.hold(content)
-	p.opening, p.closes = pub.Opening.Bytes(), time.Unix(pub.Opening.Closes, 0)
+	p.openedLocked(pub.Opening)
 	p.wake()
 }
 
@@ -346,7 +346,7 @@ func (p *part) shelve(root string, pub *sums.Published, result, decision []byte)
 	delete(p.blobs, p.result.name)
 	delete(p.blobs, p.decision.name)
 	p.published, p.result, p.decision = nil, referenceOf(result), referenceOf(decision)
-	p.opening, p.closes = pub.Opening.Bytes(), time.Unix(pub.Opening.Closes, 0)
+	p.openedLocked(pub.Opening)
 	p.shelf = map[gossip.BlobName]string{
 		p.result.name:   filepath.Join(root, ResultFile(p.sum.ID)),
 		p.decision.name: filepath.Join(root, listFile(p.sum.ID)),

@@ -68,7 +68,7 @@ func (m *member) fetch(entry sums.Digest, from []peer.ID) bool {
 		return err
 	}
 	turn := func() (func(), bool) { return m.turn(from) }
-	return m.get(gossip.BlobName(entry), int64(uploadSize(s)), from, turn, check, func(upload []byte) { m.arrived(entry, upload, in) })
+	return m.get(gossip.BlobName(entry), int64(s.UploadSize()), from, turn, check, func(upload []byte) { m.arrived(entry, upload, in) })
 }
 
 // arrived stores an upload and tells the machine, which drops it if it does not accept it. It

@@ -80,9 +80,14 @@ func (p *part) opened(o *sums.Opening) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.opening == nil {
-		p.opening, p.closes = o.Bytes(), time.Unix(o.Closes, 0)
+		p.openedLocked(o)
 		p.wake()
 	}
+}
+
+// openedLocked serves an opening. The caller holds p.mu.
+func (p *part) openedLocked(o *sums.Opening) {
+	p.opening, p.closes = o.Bytes(), time.Unix(o.Closes, 0)
 }
 
 // otherBegan notes that another member began with a sum, or wants to, with which the one here

@@ -1225,7 +1225,7 @@ func TestSlowUploadsLeaveRoomForMembers(t *testing.T) {
 			service := s.desk.Service()
 			service.OnBlob = func(peer.ID, gossip.BlobName) gossip.Blob {
 				begun <- struct{}{}
-				return slowly{size: uploadSize(r.sum)}
+				return slowly{size: r.sum.UploadSize()}
 			}
 			return service
 		}))
@@ -1248,7 +1248,7 @@ func TestSlowUploadsLeaveRoomForMembers(t *testing.T) {
 	for i, s := range strangers {
 		_, _ = m.desk.onCall(t.Context(), s.host.ID(), encodeCall(callUpload, r.sum.ID, (&sums.Digest{byte(i)})[:]))
 	}
-	for range min(places(r.sum), gossip.FetchRoom/uploadSize(r.sum)) {
+	for range min(places(r.sum), gossip.FetchRoom/r.sum.UploadSize()) {
 		<-begun
 	}
 	message := reference{gossip.BlobName{1}, int64(r.sum.LongestMessage())}
