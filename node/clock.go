@@ -3,7 +3,6 @@ package node
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -91,10 +90,7 @@ func (c clock) save(s *storage.Store) error {
 // behindFiles returns how far a clock that says now is behind the time of the database
 // file in dir, or behind any time at which it can have been set; 0: not noticeably.
 func behindFiles(dir string, now time.Time) time.Duration {
-	behind := storage.Earliest.Sub(now)
-	if info, err := os.Stat(filepath.Join(dir, datadir.StoreFile)); err == nil {
-		behind = max(behind, info.ModTime().Sub(now))
-	}
+	behind, _ := datadir.ClockBehind(now, filepath.Join(dir, datadir.StoreFile))
 	if behind < clockTolerance {
 		return 0
 	}

@@ -21,6 +21,18 @@ import (
 // round that the node can have released if it released fewer than a million a second.
 func restoredRound(now time.Time) uint64 { return uint64(now.Unix()) << 20 }
 
+// ClockBehind returns how far a clock that says now is behind the latest of the files that are there,
+// and its name, or behind any time at which it can have been set. It is not if that is below 0.
+func ClockBehind(now time.Time, files ...string) (behind time.Duration, what string) {
+	behind, what = storage.Earliest.Sub(now), "this program"
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.ModTime().Sub(now) > behind {
+			behind, what = info.ModTime().Sub(now), f
+		}
+	}
+	return behind, what
+}
+
 // clockTolerance is how far a clock may be behind the time of a file for which it is believed:
 // file systems without time zones are hours wrong.
 const clockTolerance = 24 * time.Hour
@@ -30,13 +42,8 @@ const clockTolerance = 24 * time.Hour
 // has used since the copy was made: its neighbours would hold two models that it signed for one
 // round, which is a proof against it.
 func checkClock(now time.Time, files ...string) error {
-	late, what := storage.Earliest, "this program"
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil && info.ModTime().Add(-clockTolerance).After(late) {
-			late, what = info.ModTime().Add(-clockTolerance), f
-		}
-	}
-	if !now.Before(late) {
+	behind, what := ClockBehind(now, files...)
+	if !now.Before(storage.Earliest) && behind <= clockTolerance {
 		return nil
 	}
 	return api.Advise(fmt.Errorf("node: this machine's clock says %s, which is before %s was made, and a restored node goes on with rounds that follow from the time", now.UTC().Format("2006-01-02 15:04 UTC"), what),
