@@ -239,11 +239,11 @@ func privacyLine(b api.BudgetSummary) string {
 		return fmt.Sprintf("epsilon %v, delta %v guaranteed; the newest records have spent %s of their budget%s, in private sums", b.Epsilon, b.Delta, spent, ofOlder(b))
 	}
 	older := ""
-	if b.Waits() {
+	switch also := ofOlder(b); {
+	case b.Waits():
 		older = "the budget of older records is used up; of the new ones "
-	}
-	if older == "" && b.Plan == nil && ofOlder(b) != "" {
-		what = "the budget of the newest records spent" + ofOlder(b)
+	case b.Plan == nil && also != "":
+		what = "the budget of the newest records spent" + also
 	}
 	text := fmt.Sprintf("epsilon %v, delta %v guaranteed; %s%s of %s", b.Epsilon, b.Delta, older, spent, what)
 	if b.SumsShare > 0 {

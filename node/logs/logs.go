@@ -123,9 +123,11 @@ func (l *Log) SetLevels(names api.LogLevels) error {
 		wanted[subsystem] = levels[i].level
 	}
 	for subsystem := range l.levels {
-		if least, named := wanted[subsystem]; named {
-			l.Set(subsystem, least)
-		} else if least, all := wanted[All]; all {
+		least, named := wanted[subsystem]
+		if !named {
+			least, named = wanted[All]
+		}
+		if named {
 			l.Set(subsystem, least)
 		}
 	}
