@@ -54,8 +54,11 @@ func (i *intake) add(bytes int) {
 
 // answered notes what was answered.
 func (i *intake) answered(bytes int) {
-	i.add(bytes)
-	i.asked(bytes)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.total += bytes
+	i.left += bytes
+	i.work += bytes
 }
 
 // asked notes work that the peer has asked for.

@@ -84,7 +84,9 @@ func (c *peerConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	began, opened, pings := c.frames.read(p[:n])
 	c.intake.add(n + readFrame*began)
-	c.intake.asked(readFrame * pings)
+	if pings > 0 {
+		c.intake.asked(readFrame * pings)
+	}
 	if opened > 0 {
 		c.mu.Lock()
 		c.opened += opened
