@@ -85,7 +85,7 @@ type relayFlags struct {
 }
 
 // maxQuota is the largest --quota: in bytes it must still be a number.
-const maxQuota = math.MaxInt64 >> 20
+const maxQuota int64 = math.MaxInt64 >> 20
 
 func (f *relayFlags) register(c *cobra.Command) {
 	flags := c.Flags()
