@@ -67,12 +67,13 @@ func NewInterfaces(names ...string) *Interfaces {
 }
 
 // Set replaces the interfaces, and from then on the operating system is not asked
-// any more. After nil it is asked again.
+// any more. After nil it is asked again. Of those that are given too, only the ones with the
+// names of [NewInterfaces] are used.
 func (i *Interfaces) Set(list []Interface) {
 	i.mu.Lock()
 	i.given = list != nil
 	if i.given {
-		i.list, i.others, i.err = slices.Clone(list), nil, nil
+		i.list, i.others, i.err = i.named(list)
 	}
 	i.mu.Unlock()
 	i.refresh()
@@ -145,17 +146,9 @@ func (i *Interfaces) refresh() bool {
 		return false
 	}
 	all, err := i.read()
-	var list []Interface
-	var others []netip.Addr
-	for _, one := range all {
-		if len(i.only) == 0 || slices.Contains(i.only, one.Name) {
-			list = append(list, one)
-		} else {
-			others = append(others, one.Addrs...)
-		}
-	}
-	if err == nil && len(list) == 0 && len(i.only) > 0 {
-		err = fmt.Errorf("discovery: no interface is called %s and up", strings.Join(i.only, " or "))
+	list, others, missing := i.named(all)
+	if err == nil {
+		err = missing
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -165,6 +158,22 @@ func (i *Interfaces) refresh() bool {
 	same := slices.EqualFunc(i.list, list, Interface.equal)
 	i.list, i.others, i.err = list, others, err
 	return !same
+}
+
+// named returns the interfaces that are used, and the addresses of the others. It fails if
+// there are names, and none of the interfaces has one of them.
+func (i *Interfaces) named(all []Interface) (list []Interface, others []netip.Addr, err error) {
+	for _, one := range all {
+		if len(i.only) == 0 || slices.Contains(i.only, one.Name) {
+			list = append(list, one)
+		} else {
+			others = append(others, one.Addrs...)
+		}
+	}
+	if len(list) == 0 && len(i.only) > 0 {
+		err = fmt.Errorf("discovery: no interface is called %s and up", strings.Join(i.only, " or "))
+	}
+	return list, others, err
 }
 
 // systemInterfaces lists the interfaces that are up and, if they have a cable or the
@@ -207,10 +216,10 @@ func systemInterfaces() ([]Interface, error) {
 // interfaces, also while none of those that were named is up. Otherwise it returns addrs.
 func (i *Interfaces) Announce(listen, addrs []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	i.mu.Lock()
-	trusted := i.given || len(i.only) > 0
-	list, others, err := i.list, i.others, i.err
+	known := i.given || len(i.only) > 0 && (i.err == nil || len(i.others) > 0) // else the system does not say which interfaces there are
+	list, others := i.list, i.others
 	i.mu.Unlock()
-	if !trusted || err != nil && len(others) == 0 { // the system does not say which interfaces there are
+	if !known {
 		return addrs
 	}
 	var ours []multiaddr.Multiaddr

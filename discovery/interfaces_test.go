@@ -72,6 +72,14 @@ func TestAnnouncedAddresses(t *testing.T) {
 			read: system, given: []Interface{}, listen: []string{"/ip4/0.0.0.0/tcp/4"},
 			before: []string{"/ip4/127.0.0.1/tcp/4", "/ip4/10.8.0.2/tcp/4"}, want: []string{"/ip4/127.0.0.1/tcp/4"},
 		},
+		"given, and one of them is named": {
+			read: forbidden, only: []string{"wlan0"}, given: []Interface{vpn, wlan}, listen: []string{"/ip4/0.0.0.0/tcp/4"},
+			before: []string{"/ip4/127.0.0.1/tcp/4", "/ip4/198.18.0.9/tcp/4"}, want: []string{"/ip4/192.168.1.7/tcp/4", "/ip4/127.0.0.1/tcp/4"},
+		},
+		"given, and another one is named": {
+			read: forbidden, only: []string{"eth7"}, given: []Interface{wlan}, listen: []string{"/ip4/0.0.0.0/tcp/4"},
+			before: []string{"/ip4/127.0.0.1/tcp/4", "/ip4/192.168.1.7/tcp/4"}, want: []string{"/ip4/127.0.0.1/tcp/4"},
+		},
 		"a loopback listener gets no other address": {
 			read: forbidden, given: []Interface{wlan}, listen: []string{"/ip4/127.0.0.1/tcp/4"},
 			before: []string{"/ip4/127.0.0.1/tcp/4"}, want: []string{"/ip4/127.0.0.1/tcp/4"},
