@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +33,9 @@ const (
 	// maxAdded bounds the peers that the owner adds, because the node keeps a connection
 	// to each.
 	maxAdded = 64
-	// forgetAfter is how long the node remembers a peer after it has seen it for the last
-	// time.
+	// forgetAfter is how long before it saw anybody last the node may have seen a peer that
+	// it remembers. So one that was off for months, or sees nobody, keeps those that it can
+	// start from.
 	forgetAfter = 30 * 24 * time.Hour
 	// maxMisses is how many dials in a row a peer may leave unanswered, while others answer,
 	// before it is forgotten.
@@ -317,14 +319,18 @@ func (b *Book) write() error {
 func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
+	var last time.Time // when anybody was seen; the clock may have been ahead before
 	for id, a := range b.known {
 		if h.Network().Connectedness(id) == network.Connected {
 			a.meet(now)
 		}
-		if !a.added && (now.Sub(a.seen) > forgetAfter || a.misses >= maxMisses) {
-			delete(b.known, id)
+		if a.seen.After(last) && !a.seen.After(now) {
+			last = a.seen
 		}
 	}
+	maps.DeleteFunc(b.known, func(_ peer.ID, a *acquaintance) bool {
+		return !a.added && (last.Sub(a.seen) > forgetAfter || a.misses >= maxMisses)
+	})
 	b.mu.Unlock()
 	if err := b.write(); err != nil {
 		b.log.Error("cannot remember the peers", "error", err)

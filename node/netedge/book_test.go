@@ -110,12 +110,16 @@ func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		seen   time.Duration // ago
+		other  time.Duration // since another one was seen; 0: there is no other
 		misses int
 		others bool // answered when it did not
 		kept   bool
 	}{
 		"seen lately":          {seen: time.Hour, kept: true},
-		"long ago":             {seen: 31 * 24 * time.Hour},
+		"long before another":  {seen: 31 * 24 * time.Hour, other: time.Hour},
+		"soon before another":  {seen: 61 * 24 * time.Hour, other: 32 * 24 * time.Hour, kept: true},
+		"none since":           {seen: 31 * 24 * time.Hour, kept: true}, // it was off, or sees nobody yet
+		"none but in future":   {seen: 31 * 24 * time.Hour, other: -time.Hour, kept: true},
 		"silent, others not":   {seen: time.Hour, misses: maxMisses, others: true},
 		"silent, as all are":   {seen: time.Hour, misses: 10 * maxMisses, kept: true},
 		"silent now and again": {seen: time.Hour, misses: maxMisses - 1, others: true, kept: true},
@@ -123,6 +127,9 @@ func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, host, p := newBook(t), silentHost(t), somebody(t)
 			b.known[p.ID] = &acquaintance{addrs: p.Addrs, seen: now.Add(-c.seen)}
+			if c.other != 0 {
+				b.known[host.ID()] = &acquaintance{addrs: p.Addrs, seen: now.Add(-c.other)}
+			}
 			var reached []peer.ID
 			if c.others {
 				reached = append(reached, host.ID())
@@ -131,7 +138,7 @@ func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 				b.Tried(reached, []peer.ID{p.ID})
 			}
 			b.Save(host)
-			if got := len(reopen(t, b.store).Remembered()) == 1; got != c.kept {
+			if got := reopen(t, b.store).known[p.ID] != nil; got != c.kept {
 				t.Errorf("kept: %v", got)
 			}
 		})
