@@ -19,7 +19,8 @@ import (
 // AddPeer makes the node remember a peer, given as a multiaddress that ends in /p2p/ and
 // the peer's ID, and connect to it: now, if the node runs, and in every run until
 // RemovePeer. It also remembers a peer that cannot be reached now, but not one that turns
-// out to be another node or to take part in another task.
+// out to be another node or to take part in another task, and none if ctx ends before that
+// is known.
 func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error) {
 	info, err := n.parsePeer(address)
 	if err != nil {
@@ -30,7 +31,7 @@ func (n *Node) AddPeer(ctx context.Context, address string) (api.Addition, error
 	if s != nil {
 		out.Running = true
 		err := s.meetNow(ctx, info, n)
-		if errors.Is(err, api.ErrRequest) || ctx.Err() != nil {
+		if errors.Is(err, api.ErrRequest) || err != nil && ctx.Err() != nil {
 			return api.Addition{}, err
 		}
 		if out.Connected = err == nil; err != nil {

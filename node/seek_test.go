@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -110,4 +111,22 @@ func TestPeerAddedBeforeItIsThere(t *testing.T) {
 	}
 	start(t, b)
 	require.Eventually(t, "neighbours", func() bool { return status(t, a).Listening == 1 && status(t, b).Listening == 1 })
+}
+
+// A peer that was reached is remembered, even if nobody waits for the answer any more.
+func TestPeerAddedAsTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	a, b := testNode(t, lineTask(), nil, nil), testNode(t, lineTask(), nil, nil)
+	start(t, a)
+	start(t, b)
+	at := waitForAddrs(t, b)[0]
+	waitForAddrs(t, a)
+	_, err := a.AddPeer(t.Context(), at)
+	require.NoError(t, err, a.RemovePeer(t.Context(), at))
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	added, err := a.AddPeer(gone, at) // they are connected
+	if list := a.book.Added(); err != nil || !added.Connected || len(list) != 1 || list[0].ID != b.self {
+		t.Errorf("%+v, %v; remembered %v", added, err, list)
+	}
 }
