@@ -26,13 +26,13 @@ func (n *Node) Erase(ctx context.Context, confirm string) (api.Erased, error) {
 	if err := datadir.Erasable(n.dir); err != nil {
 		return api.Erased{}, err
 	}
-	n.diary.Tell(api.Event{Kind: api.EventErased, Text: "erased by its owner"})
 	leave, cancel := context.WithTimeout(ctx, farewellTimeout)
 	defer cancel()
 	farewell, err := n.Leave(leave)
 	if err != nil {
 		return api.Erased{}, err
 	}
+	n.diary.Tell(api.Event{Kind: api.EventErased, Text: "erased by its owner"})
 	left, err := n.eraseNow(ctx)
 	if err != nil {
 		return api.Erased{}, fmt.Errorf("%w: %w", api.ErrEnded, err)

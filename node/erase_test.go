@@ -61,3 +61,19 @@ func TestEraseWhileRunning(t *testing.T) {
 		t.Error("an erased node says how it is doing")
 	}
 }
+
+// A node that cannot be erased does not say that it was.
+func TestErasureThatDoesNotBegin(t *testing.T) {
+	n := testNode(t, lineTask(), nil, nil)
+	require.NoError(t, n.store.Close())
+	if _, err := n.Erase(t.Context(), n.self.String()); err == nil {
+		t.Fatal("erased without a database")
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for e := range n.Events(gone, 0) {
+		if e.Kind == api.EventErased {
+			t.Errorf("it says %q", e.Text)
+		}
+	}
+}
