@@ -54,57 +54,50 @@ func (c *Config) obstacle(s surroundings) string {
 // servers that resolve names, ["192.168.1.1"], or "". Call it before Start and at
 // every change: until the first call the kind is NetNone. Repeating a call changes nothing.
 // If a text is wrong, the kind still takes effect, because it may cost money.
-func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
+func (n *Node) SetNetwork(kind int, interfacesJSON, dnsServersJSON string) error {
+	return n.do(func() error {
+		if kind < NetNone || kind > NetMetered {
+			return wrongInput("the kind of network must be 0 (none), 1 (unmetered) or 2 (metered), not %d", kind)
+		}
+		interfaces, err := parseInterfaces(interfacesJSON)
+		servers, err2 := parseServers(dnsServersJSON)
+		err = cmp.Or(err, err2)
+		now := announced{kind, interfacesJSON, dnsServersJSON}
+		n.driver.update(func() {
+			if n.announced == now {
+				return // systems also call back for smaller changes, and a node that looks again dials again
+			}
+			n.announced.kind = kind
+			n.driver.around.network = kind
+			n.driver.again() // what failed in the last network may work in this one
+			if err == nil {
+				n.announced = now
+				n.node.SetInterfaces(interfaces)
+				n.node.SetDNS(servers)
+			}
+		})
 		return err
-	}
-	defer leave()
-	if kind < NetNone || kind > NetMetered {
-		return wrongInput("the kind of network must be 0 (none), 1 (unmetered) or 2 (metered), not %d", kind)
-	}
-	interfaces, err := parseInterfaces(interfacesJSON)
-	servers, err2 := parseServers(dnsServersJSON)
-	err = cmp.Or(err, err2)
-	now := announced{kind, interfacesJSON, dnsServersJSON}
-	n.driver.update(func() {
-		if n.announced == now {
-			return // systems also call back for smaller changes, and a node that looks again dials again
-		}
-		n.announced.kind = kind
-		n.driver.around.network = kind
-		n.driver.again() // what failed in the last network may work in this one
-		if err == nil {
-			n.announced = now
-			n.node.SetInterfaces(interfaces)
-			n.node.SetDNS(servers)
-		}
 	})
-	return err
 }
 
 // SetPower tells the node the state of the battery, 0 to 100 or -1 for a device without
 // one, and whether the system saves power. Until the first call it is charging. If the
 // percentage is wrong, the rest still takes effect.
-func (n *Node) SetPower(batteryPercent int, charging, saver bool) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if batteryPercent < -1 || batteryPercent > 100 {
-		err = wrongInput("a battery of %d %% is outside 0 to 100; -1 is a device without one", batteryPercent)
-	}
-	n.driver.update(func() {
-		a := &n.driver.around
-		a.charging, a.saver = charging, saver
-		if err == nil {
-			a.battery = batteryPercent
+func (n *Node) SetPower(batteryPercent int, charging, saver bool) error {
+	return n.do(func() error {
+		var err error
+		if batteryPercent < -1 || batteryPercent > 100 {
+			err = wrongInput("a battery of %d %% is outside 0 to 100; -1 is a device without one", batteryPercent)
 		}
+		n.driver.update(func() {
+			a := &n.driver.around
+			a.charging, a.saver = charging, saver
+			if err == nil {
+				a.battery = batteryPercent
+			}
+		})
+		return err
 	})
-	return err
 }
 
 // parseInterfaces reads the interfaces that an app names; nil means "ask the system".

@@ -16,12 +16,7 @@ const watchEvery = 5 * time.Second
 // model, the state at hand. NewNode calls it.
 func (n *Node) openData() error {
 	n.progress.ask = func() (api.Status, error) {
-		leave, err := n.enter()
-		if err != nil {
-			return api.Status{}, err
-		}
-		defer leave()
-		return n.node.Progress(n.ctx)
+		return answer(n, func() (api.Status, error) { return n.node.Progress(n.ctx) })
 	}
 	n.queue = &queue{
 		store: n.store, written: n.written, failure: n.unwritten, count: n.node.Stored,

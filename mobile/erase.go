@@ -17,11 +17,11 @@ const leaveTimeout = 4 * time.Second
 // after [Node.Stop] too, and fails with [CodeStopped] once it has succeeded.
 func (n *Node) LeaveAndErase() (err error) {
 	defer n.guard(&err)
-	if leave, err := n.enter(); err == nil {
+	if n.enter() == nil {
 		ctx, cancel := context.WithTimeout(n.ctx, leaveTimeout)
 		_, _ = n.node.Leave(ctx) // neighbours that were not told notice it within an hour
 		cancel()
-		leave()
+		n.calls.Done()
 	}
 	if err := n.Stop(); errorCode(err) == CodeBusy || errors.Is(err, errNotMade) {
 		return err

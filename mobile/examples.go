@@ -38,18 +38,14 @@ func mostExamples(c *Config, t *learner.Task) int {
 // the event "error" reports once, queued examples wait, and are written as soon as it has.
 // After a write that failed on the way no example is accepted any more: make room, stop the
 // node and make a new one.
-func (n *Node) AddExample(featuresLE []byte, label float64) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	r, err := n.example(featuresLE, label)
-	if err != nil {
-		return coded(CodeInput, withoutValue(err))
-	}
-	return n.queue.add(r)
+func (n *Node) AddExample(featuresLE []byte, label float64) error {
+	return n.do(func() error {
+		r, err := n.example(featuresLE, label)
+		if err != nil {
+			return coded(CodeInput, withoutValue(err))
+		}
+		return n.queue.add(r)
+	})
 }
 
 // example encodes an example from the app.
@@ -65,55 +61,47 @@ func (n *Node) example(featuresLE []byte, label float64) (learner.Record, error)
 // text or numbers, null for what is unknown: {"outside": 3.5, "day": "work",
 // "power": 1.2}. The values of a set are written as in a CSV, "red|blue", a class by its
 // name, and a vector as a list of numbers or as in a CSV.
-func (n *Node) AddExampleJSON(rowJSON string) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	row, err := parseRow(n.node.Task(), rowJSON)
-	if err != nil {
-		return err
-	}
-	r, err := n.node.Task().Encode(row)
-	if err != nil {
-		return coded(CodeInput, withoutValue(err))
-	}
-	return n.queue.add(r)
+func (n *Node) AddExampleJSON(rowJSON string) error {
+	return n.do(func() error {
+		row, err := parseRow(n.node.Task(), rowJSON)
+		if err != nil {
+			return err
+		}
+		r, err := n.node.Task().Encode(row)
+		if err != nil {
+			return coded(CodeInput, withoutValue(err))
+		}
+		return n.queue.add(r)
+	})
 }
 
 // AddExamples stores examples, all or none, and returns when they are on disk. rowsLE
 // has rows of features and label, one after the other. Queued examples are written
 // first. It takes as long as the disk does.
-func (n *Node) AddExamples(rowsLE []byte) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	width := 8 * (n.node.Task().VectorLength() + 1)
-	if len(rowsLE)%width != 0 {
-		return wrongInput("%d bytes are no rows of features and a label: each takes %d", len(rowsLE), width)
-	}
-	if count := len(rowsLE) / width; count > n.queue.most {
-		return coded(CodeFull, fmt.Errorf("%d examples, and the node keeps at most %d", count, n.queue.most))
-	}
-	var records []learner.Record
-	for at := 0; at < len(rowsLE); at += width {
-		features, label := rowsLE[at:at+width-8], rowsLE[at+width-8:at+width]
-		y, err := decodeVector(label)
-		if err != nil {
-			return wrongInput("row %d: the label: %w", at/width+1, err)
+func (n *Node) AddExamples(rowsLE []byte) error {
+	return n.do(func() error {
+		width := 8 * (n.node.Task().VectorLength() + 1)
+		if len(rowsLE)%width != 0 {
+			return wrongInput("%d bytes are no rows of features and a label: each takes %d", len(rowsLE), width)
 		}
-		r, err := n.example(features, y[0])
-		if err != nil {
-			return wrongInput("row %d: %w", at/width+1, withoutValue(err))
+		if count := len(rowsLE) / width; count > n.queue.most {
+			return coded(CodeFull, fmt.Errorf("%d examples, and the node keeps at most %d", count, n.queue.most))
 		}
-		records = append(records, r)
-	}
-	return n.queue.append(n.ctx, records)
+		var records []learner.Record
+		for at := 0; at < len(rowsLE); at += width {
+			features, label := rowsLE[at:at+width-8], rowsLE[at+width-8:at+width]
+			y, err := decodeVector(label)
+			if err != nil {
+				return wrongInput("row %d: the label: %w", at/width+1, err)
+			}
+			r, err := n.example(features, y[0])
+			if err != nil {
+				return wrongInput("row %d: %w", at/width+1, withoutValue(err))
+			}
+			records = append(records, r)
+		}
+		return n.queue.append(n.ctx, records)
+	})
 }
 
 // ImportCSV stores the examples of a CSV file with a header, all or none, and returns
@@ -124,20 +112,13 @@ func (n *Node) AddExamples(rowsLE []byte) (err error) {
 // without a line that names the columns, and a device, are [CodeInput]. It takes as long as
 // reading and writing do, and queued examples wait meanwhile, but not for a slow pipe.
 func (n *Node) ImportCSV(path string, skipBad, again bool) (reportJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	report, err := n.importCSV(path, api.ImportOptions{SkipBad: skipBad, Again: again})
-	if n.ctx.Err() != nil {
-		return "", errStopped
-	}
-	if err != nil {
-		return "", describeBadLines(err, report)
-	}
-	return encodeJSON(report)
+	return n.json(func() (any, error) {
+		report, err := n.importCSV(path, api.ImportOptions{SkipBad: skipBad, Again: again})
+		if n.ctx.Err() != nil {
+			return nil, errStopped
+		}
+		return report, describeBadLines(err, report)
+	})
 }
 
 func (n *Node) importCSV(path string, o api.ImportOptions) (report api.ImportReport, err error) {
@@ -197,66 +178,48 @@ func openFile(ctx context.Context, path string) (*os.File, error) {
 // describeBadLines adds the first bad line to an error, because the bindings cannot
 // return a report beside an error.
 func describeBadLines(err error, report api.ImportReport) error {
-	if len(report.Lines) == 0 {
+	if err == nil || len(report.Lines) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w (%d bad lines, the first is line %d)", err, report.Bad, report.Lines[0].Line)
 }
 
 // Flush waits until every queued example is on disk, as long as that takes.
-func (n *Node) Flush() (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return n.queue.write(n.ctx)
+func (n *Node) Flush() error {
+	return n.do(func() error { return n.queue.write(n.ctx) })
 }
 
 // ExamplesJSON lists stored examples with their content, in order of their numbers,
 // which start at 1: from the number from on, at most count, 1 to 1000. Deleted examples
 // are listed without content. It looks at all examples: call it in the background.
 func (n *Node) ExamplesJSON(from, count int) (listJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	if from < 1 || count < 1 || count > longestPage {
-		return "", wrongInput("%d examples from number %d: numbers start at 1, and a page has 1 to %d", count, from, longestPage)
-	}
-	list, err := n.node.RecordsFrom(n.ctx, uint64(from), count)
-	if err != nil {
-		return "", err
-	}
-	return encodeJSON(list)
+	return n.json(func() (any, error) {
+		if from < 1 || count < 1 || count > longestPage {
+			return nil, wrongInput("%d examples from number %d: numbers start at 1, and a page has 1 to %d", count, from, longestPage)
+		}
+		return n.node.RecordsFrom(n.ctx, uint64(from), count)
+	})
 }
 
 // DeleteExamples erases the content of stored examples, given by their numbers as a
 // JSON list, all or none. The personal model forgets them at once. What was released
 // with them stays public. It takes as long as the disk does.
-func (n *Node) DeleteExamples(numbersJSON string) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
+func (n *Node) DeleteExamples(numbersJSON string) error {
+	return n.do(func() error {
+		var numbers []uint64
+		if err := decodeJSON(numbersJSON, &numbers); err != nil {
+			return wrongInput("the numbers of examples are not a JSON list as [3,17]: %w", err)
+		}
+		if len(numbers) == 0 {
+			return nil
+		}
+		err := n.node.Delete(n.ctx, numbers)
+		if errorCode(err) == CodeInput {
+			return err // nothing was deleted
+		}
+		n.queue.recount()
+		err = errors.Join(err, n.models.drop()) // a model that may still know the deleted examples must not be used
+		n.comparison.Store(nil)
 		return err
-	}
-	defer leave()
-	var numbers []uint64
-	if err := decodeJSON(numbersJSON, &numbers); err != nil {
-		return wrongInput("the numbers of examples are not a JSON list as [3,17]: %w", err)
-	}
-	if len(numbers) == 0 {
-		return nil
-	}
-	err = n.node.Delete(n.ctx, numbers)
-	if errorCode(err) == CodeInput {
-		return err // nothing was deleted
-	}
-	n.queue.recount()
-	err = errors.Join(err, n.models.drop()) // a model that may still know the deleted examples must not be used
-	n.comparison.Store(nil)
-	return err
+	})
 }

@@ -85,20 +85,46 @@ func NewNode(c *Config, l Listener) (n *Node, err error) {
 	return n, nil
 }
 
-// enter begins a call of a method. Every method but Stop calls it: the directory stays
-// open until leave is called. Every wait of the method ends when n.ctx ends, so that
-// Stop can wait for the method.
-func (n *Node) enter() (leave func(), err error) {
+// answer does the work of a method and returns its answer. The directory stays open
+// meanwhile. Every wait of the work ends when n.ctx ends, so that Stop can wait for it.
+func answer[T any](n *Node, work func() (T, error)) (out T, err error) {
+	defer n.guard(&err)
+	if err := n.enter(); err != nil {
+		return out, err
+	}
+	defer n.calls.Done()
+	return work()
+}
+
+// do is answer for a method that returns an error only.
+func (n *Node) do(work func() error) error {
+	_, err := answer(n, func() (struct{}, error) { return struct{}{}, work() })
+	return err
+}
+
+// json is answer for a method that answers in JSON.
+func (n *Node) json(work func() (any, error)) (string, error) {
+	return answer(n, func() (string, error) {
+		v, err := work()
+		if err != nil {
+			return "", err
+		}
+		return encodeJSON(v)
+	})
+}
+
+// enter counts a call. Until it is done the directory stays open.
+func (n *Node) enter() error {
 	if n.node == nil {
-		return nil, errNotMade
+		return errNotMade
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stopped {
-		return nil, errStopped
+		return errStopped
 	}
 	n.calls.Add(1)
-	return n.calls.Done, nil
+	return nil
 }
 
 // background runs f in a goroutine of the node's own, until n.ctx ends. It is for
@@ -152,15 +178,11 @@ func (n *Node) ready(ctx context.Context) error {
 // [Node.Pause] or [Node.Stop]; a pause that was requested before goes on until
 // [Node.Resume]. It returns at once; events report the result. A second Start changes
 // nothing.
-func (n *Node) Start() (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	n.driver.start()
-	return nil
+func (n *Node) Start() error {
+	return n.do(func() error {
+		n.driver.start()
+		return nil
+	})
 }
 
 // Stop ends everything and closes the directory. It returns within ten seconds. If
@@ -203,37 +225,29 @@ func (n *Node) end() {
 // [Node.Train] under way ends; a later one takes part all the same. reason is shown in
 // the state, for example "in the background", at most 1000 bytes. It returns within ten
 // seconds, as Stop does.
-func (n *Node) Pause(reason string) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if len(reason) > longestReason {
-		return wrongInput("a reason to pause of %d bytes is longer than %d", len(reason), longestReason)
-	}
-	ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
-	defer cancel()
-	err = n.driver.pause(ctx, reason)
-	unwritten := n.queue.write(ctx) // another error of it than that of ctx q.failure reports
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
-	case err == nil && errors.Is(unwritten, context.DeadlineExceeded):
-		return coded(CodeBusy, errors.New("the node is paused, and examples still wait for others to be written; call pause again to know when they are"))
-	}
-	return err // the node may have been stopped meanwhile
+func (n *Node) Pause(reason string) error {
+	return n.do(func() error {
+		if len(reason) > longestReason {
+			return wrongInput("a reason to pause of %d bytes is longer than %d", len(reason), longestReason)
+		}
+		ctx, cancel := context.WithTimeout(n.ctx, stopWithin)
+		defer cancel()
+		err := n.driver.pause(ctx, reason)
+		unwritten := n.queue.write(ctx) // another error of it than that of ctx q.failure reports
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return coded(CodeBusy, errors.New("the node goes on leaving the network; call pause again to know when it has"))
+		case err == nil && errors.Is(unwritten, context.DeadlineExceeded):
+			return coded(CodeBusy, errors.New("the node is paused, and examples still wait for others to be written; call pause again to know when they are"))
+		}
+		return err // the node may have been stopped meanwhile
+	})
 }
 
 // Resume ends a pause, and returns at once.
-func (n *Node) Resume() (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	n.driver.resume()
-	return nil
+func (n *Node) Resume() error {
+	return n.do(func() error {
+		n.driver.resume()
+		return nil
+	})
 }

@@ -26,26 +26,22 @@ const (
 // the attempt. A peer that cannot be reached now is remembered too; one that is found
 // to be somebody else, or to take part in another task, is not. If there are more than
 // 64, the one not seen for longest is forgotten. [CodeFull]: 64 peers wait already.
-func (n *Node) AddPeer(multiaddr string) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	p, err := netedge.ParsePeer(multiaddr)
-	if err != nil {
-		return coded(CodeInput, err)
-	}
-	if p.ID == n.node.ID() {
-		return wrongInput("%s is this node itself", multiaddr)
-	}
-	select {
-	case n.introduced <- introduction{p.ID.String(), multiaddr}:
-		return nil
-	default:
-		return coded(CodeFull, errors.New("too many peers wait to be tried; add this one again later"))
-	}
+func (n *Node) AddPeer(multiaddr string) error {
+	return n.do(func() error {
+		p, err := netedge.ParsePeer(multiaddr)
+		if err != nil {
+			return coded(CodeInput, err)
+		}
+		if p.ID == n.node.ID() {
+			return wrongInput("%s is this node itself", multiaddr)
+		}
+		select {
+		case n.introduced <- introduction{p.ID.String(), multiaddr}:
+			return nil
+		default:
+			return coded(CodeFull, errors.New("too many peers wait to be tried; add this one again later"))
+		}
+	})
 }
 
 // introduction is a peer that the app found.
@@ -126,12 +122,6 @@ func (n *Node) withRoom(ctx context.Context, add func() error) error {
 
 // RemovePeer makes the node forget a peer that was added, by its ID or address. It
 // takes as long as the disk does.
-func (n *Node) RemovePeer(peerOrAddress string) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return n.node.RemovePeer(n.ctx, peerOrAddress)
+func (n *Node) RemovePeer(peerOrAddress string) error {
+	return n.do(func() error { return n.node.RemovePeer(n.ctx, peerOrAddress) })
 }

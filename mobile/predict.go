@@ -16,18 +16,14 @@ import (
 // [Node.PredictJSON] calls it a guess.
 // An example that is queued is known when it is stored and a fit has ended since.
 func (n *Node) Predict(featuresLE []byte) (y float64, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	asked, err := n.features(featuresLE)
-	if err != nil {
-		return 0, coded(CodeInput, withoutValue(err))
-	}
-	t, f := n.node.Task(), n.model()
-	return t.Predict(f.Theta, f.Extend(t, asked).X), nil
+	return answer(n, func() (float64, error) {
+		asked, err := n.features(featuresLE)
+		if err != nil {
+			return 0, coded(CodeInput, withoutValue(err))
+		}
+		t, f := n.node.Task(), n.model()
+		return t.Predict(f.Theta, f.Extend(t, asked).X), nil
+	})
 }
 
 // features encodes a vector of the app's.
@@ -57,54 +53,46 @@ func (n *Node) knows(f node.Fitted) bool {
 // others is behind the model; examples is how many the model knows; current, whether that is all, the
 // queued ones included.
 func (n *Node) PredictJSON(rowJSON string) (predictionJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	row, err := parseRow(n.node.Task(), rowJSON)
-	if err != nil {
-		return "", err
-	}
-	asked, err := n.node.Task().EncodeFeatures(row)
-	if err != nil {
-		return "", coded(CodeInput, withoutValue(err))
-	}
-	f := n.model()
-	_, queued := n.queue.lengths()
-	return encodeJSON(struct {
-		api.Prediction
-		Examples int  `json:"examples"`
-		Current  bool `json:"current"`
-	}{node.PredictionOf(n.node.Task(), &f, asked), f.Records, n.knows(f) && queued == 0})
+	return n.json(func() (any, error) {
+		row, err := parseRow(n.node.Task(), rowJSON)
+		if err != nil {
+			return nil, err
+		}
+		asked, err := n.node.Task().EncodeFeatures(row)
+		if err != nil {
+			return nil, coded(CodeInput, withoutValue(err))
+		}
+		f := n.model()
+		_, queued := n.queue.lengths()
+		return struct {
+			api.Prediction
+			Examples int  `json:"examples"`
+			Current  bool `json:"current"`
+		}{node.PredictionOf(n.node.Task(), &f, asked), f.Records, n.knows(f) && queued == 0}, nil
+	})
 }
 
 // Probabilities returns the probability of each class, little-endian float64, in the
 // order of the task's classes; for two classes that of 0 and that of 1. Other tasks,
 // and the hinge loss, have none: [CodeInput].
 func (n *Node) Probabilities(featuresLE []byte) (probabilitiesLE []byte, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	t := n.node.Task()
-	if !t.HasProbabilities() {
-		return nil, wrongInput("the loss %q knows no probabilities; use predict", t.Loss)
-	}
-	asked, err := n.features(featuresLE)
-	if err != nil {
-		return nil, coded(CodeInput, withoutValue(err))
-	}
-	f := n.model()
-	x := f.Extend(t, asked).X
-	if q := t.Probabilities(f.Theta, x); q != nil {
-		return encodeVector(q), nil
-	}
-	p := t.Predict(f.Theta, x)
-	return encodeVector([]float64{1 - p, p}), nil
+	return answer(n, func() ([]byte, error) {
+		t := n.node.Task()
+		if !t.HasProbabilities() {
+			return nil, wrongInput("the loss %q knows no probabilities; use predict", t.Loss)
+		}
+		asked, err := n.features(featuresLE)
+		if err != nil {
+			return nil, coded(CodeInput, withoutValue(err))
+		}
+		f := n.model()
+		x := f.Extend(t, asked).X
+		if q := t.Probabilities(f.Theta, x); q != nil {
+			return encodeVector(q), nil
+		}
+		p := t.Predict(f.Theta, x)
+		return encodeVector([]float64{1 - p, p}), nil
+	})
 }
 
 // ExportModel returns the personal model's parameters, little-endian float64, in the
@@ -115,18 +103,14 @@ func (n *Node) Probabilities(featuresLE []byte) (probabilitiesLE []byte, err err
 // is a function of the user's raw data: keep it on the device. It waits for a model that
 // knows all examples, as long as writing and fitting take.
 func (n *Node) ExportModel() (parametersLE []byte, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := n.queue.write(n.ctx); err != nil {
-		return nil, err
-	}
-	m, err := n.node.Personal(n.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return encodeVector(n.node.Task().Extended(m.Theta)), nil
+	return answer(n, func() ([]byte, error) {
+		if err := n.queue.write(n.ctx); err != nil {
+			return nil, err
+		}
+		m, err := n.node.Personal(n.ctx)
+		if err != nil {
+			return nil, err
+		}
+		return encodeVector(n.node.Task().Extended(m.Theta)), nil
+	})
 }

@@ -59,16 +59,12 @@ func (s *settled) introduceMembers(n *node.Node) error {
 // and forgotten, and members that are connected get it. The same list again changes
 // nothing; an older one, or one that no authority of the network has signed, is
 // [CodeInput]. It takes as long as the disk does.
-func (n *Node) ImportMembers(list []byte) (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
+func (n *Node) ImportMembers(list []byte) error {
+	return n.do(func() error {
+		err := n.node.ImportMembers(n.ctx, list)
+		if errors.Is(err, api.ErrNotJoined) {
+			return wrongInput("this node has joined no private network; make it from a configuration with joinMembers")
+		}
 		return err
-	}
-	defer leave()
-	err = n.node.ImportMembers(n.ctx, list)
-	if errors.Is(err, api.ErrNotJoined) {
-		return wrongInput("this node has joined no private network; make it from a configuration with joinMembers")
-	}
-	return err
+	})
 }

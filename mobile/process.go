@@ -55,16 +55,12 @@ func SetMemoryLimit(megabytes int) (err error) {
 
 // TrimMemory frees as much memory as it can. Call it at onTrimMemory or
 // didReceiveMemoryWarning. It takes up to a second.
-func (n *Node) TrimMemory() (err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	n.node.Trim()
-	debug.FreeOSMemory()
-	return nil
+func (n *Node) TrimMemory() error {
+	return n.do(func() error {
+		n.node.Trim()
+		debug.FreeOSMemory()
+		return nil
+	})
 }
 
 // version is set by the linker; build.sh does so. gomobile builds another module, so

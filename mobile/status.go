@@ -13,66 +13,45 @@ import (
 // null until there is one. While the node is busy, node is that of a moment ago,
 // age_millis old.
 func (n *Node) StatusJSON() (statusJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(n.ctx, userWait)
-	defer cancel()
-	progress, age, err := n.progress.get(ctx)
-	if err != nil {
-		return "", err
-	}
-	progress.Personal = n.comparison.Load()
-	_, queued := n.queue.lengths()
-	return encodeJSON(struct {
-		state
-		Queued    int        `json:"queued"`
-		AgeMillis int64      `json:"age_millis"`
-		Node      api.Status `json:"node"`
-	}{n.driver.now(), queued, age.Milliseconds(), progress})
+	return n.json(func() (any, error) {
+		ctx, cancel := context.WithTimeout(n.ctx, userWait)
+		defer cancel()
+		progress, age, err := n.progress.get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		progress.Personal = n.comparison.Load()
+		_, queued := n.queue.lengths()
+		return struct {
+			state
+			Queued    int        `json:"queued"`
+			AgeMillis int64      `json:"age_millis"`
+			Node      api.Status `json:"node"`
+		}{n.driver.now(), queued, age.Milliseconds(), progress}, nil
+	})
 }
 
 // BudgetJSON returns what p2pnode budget --json prints: the privacy spent and left. It
 // waits while the node is busy, a second or so.
 func (n *Node) BudgetJSON() (budgetJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	b, err := n.node.Budget(n.ctx)
-	if err != nil {
-		return "", err
-	}
-	return encodeJSON(b)
+	return n.json(func() (any, error) { return n.node.Budget(n.ctx) })
 }
 
 // PeersJSON returns the neighbours, and the peers that the node can start from:
 // {"neighbours":[…], "acquaintances":[…]}. It waits while the node is busy, a second
 // or so.
 func (n *Node) PeersJSON() (peersJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	neighbours, err := n.node.Peers(n.ctx)
-	if err != nil {
-		return "", err
-	}
-	acquaintances, err := n.node.Acquaintances(n.ctx)
-	if err != nil {
-		return "", err
-	}
-	return encodeJSON(struct {
-		Neighbours    []api.Peer         `json:"neighbours"`
-		Acquaintances []api.Acquaintance `json:"acquaintances"`
-	}{neighbours, acquaintances})
+	return n.json(func() (any, error) {
+		neighbours, err := n.node.Peers(n.ctx)
+		if err != nil {
+			return nil, err
+		}
+		acquaintances, err := n.node.Acquaintances(n.ctx)
+		return struct {
+			Neighbours    []api.Peer         `json:"neighbours"`
+			Acquaintances []api.Acquaintance `json:"acquaintances"`
+		}{neighbours, acquaintances}, err
+	})
 }
 
 // TaskJSON describes the task: {"name":…, "network":…, "loss":…, "columns":[{"name":…,
@@ -83,28 +62,12 @@ func (n *Node) PeersJSON() (peersJSON string, err error) {
 // for a time seconds or milliseconds since 1970 (NaN: unknown), one 0 or 1 for each value
 // of a set, the numbers of a vector (all NaN: unknown).
 func (n *Node) TaskJSON() (taskJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	return encodeJSON(describeTask(n.node.Task()))
+	return n.json(func() (any, error) { return describeTask(n.node.Task()), nil })
 }
 
 // DiagnoseJSON finds out whether others can reach this node and what to do if not, as
 // p2pnode doctor --json. It takes up to six seconds, and calls the peers to start from
 // whatever the conditions, in a pause too.
 func (n *Node) DiagnoseJSON() (diagnosisJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	d, err := n.node.Doctor(n.ctx)
-	if err != nil {
-		return "", err
-	}
-	return encodeJSON(d)
+	return n.json(func() (any, error) { return n.node.Doctor(n.ctx) })
 }

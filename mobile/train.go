@@ -56,27 +56,20 @@ type training struct {
 // same time share the work, and each says what was done in its own time. Stopped
 // meanwhile it fails with [CodeStopped].
 func (n *Node) Train(maxMillis int) (resultJSON string, err error) {
-	defer n.guard(&err)
-	leave, err := n.enter()
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	if maxMillis < 1 || maxMillis > int(longestSlice.Milliseconds()) {
-		return "", wrongInput("a slice of %d ms is outside 1 to %d", maxMillis, longestSlice.Milliseconds())
-	}
-	began, length := time.Now(), time.Duration(maxMillis)*time.Millisecond
-	ctx, cancel := context.WithTimeout(n.ctx, length)
-	defer cancel()
-	out, err := n.train(ctx, length)
-	if n.ctx.Err() != nil {
-		return "", errStopped
-	}
-	if err != nil {
-		return "", err
-	}
-	out.Millis = time.Since(began).Milliseconds()
-	return encodeJSON(out)
+	return n.json(func() (any, error) {
+		if maxMillis < 1 || maxMillis > int(longestSlice.Milliseconds()) {
+			return nil, wrongInput("a slice of %d ms is outside 1 to %d", maxMillis, longestSlice.Milliseconds())
+		}
+		began, length := time.Now(), time.Duration(maxMillis)*time.Millisecond
+		ctx, cancel := context.WithTimeout(n.ctx, length)
+		defer cancel()
+		out, err := n.train(ctx, length)
+		if n.ctx.Err() != nil {
+			return nil, errStopped
+		}
+		out.Millis = time.Since(began).Milliseconds()
+		return out, err
+	})
 }
 
 // train is Train's work, until ctx ends.
