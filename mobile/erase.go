@@ -17,12 +17,12 @@ const leaveTimeout = 4 * time.Second
 // after [Node.Stop] too, and fails with [CodeStopped] once it has succeeded.
 func (n *Node) LeaveAndErase() (err error) {
 	defer n.guard(&err)
-	if n.enter() == nil {
+	_ = n.do(func() error { // neighbours that were not told notice it within an hour
 		ctx, cancel := context.WithTimeout(n.ctx, leaveTimeout)
-		_, _ = n.node.Leave(ctx) // neighbours that were not told notice it within an hour
-		cancel()
-		n.calls.Done()
-	}
+		defer cancel()
+		_, err := n.node.Leave(ctx)
+		return err
+	})
 	if err := n.Stop(); errorCode(err) == CodeBusy || errors.Is(err, errNotMade) {
 		return err
 	}

@@ -1,13 +1,16 @@
 package mobile
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"p2pnode/internal/require"
+	"p2pnode/node"
 )
 
 func TestLeaveAndErase(t *testing.T) {
@@ -108,4 +111,22 @@ func awaitNeighbours(t *testing.T, n *Node, want int) {
 		}
 		return fmt.Sprintf("%d neighbours, want %d", s.Neighbours, want)
 	})
+}
+
+// A defect of the farewell does not keep the directory open.
+func TestLeaveThatPanics(t *testing.T) {
+	n := &Node{
+		node: new(node.Node), config: *testConfig(t), log: slog.New(slog.DiscardHandler), events: newEvents(nil, LogOff),
+		queue: new(disk).queue(1, 1), ended: make(chan struct{}),
+	}
+	n.ctx, n.cancel = context.WithCancel(t.Context())
+	n.driver = newDriver(&n.config, nil, nil, func(state) {})
+	if err := n.LeaveAndErase(); errorCode(err) != CodeInput {
+		t.Errorf("%v, want that there is nothing to erase", err)
+	}
+	select {
+	case <-n.ended:
+	default:
+		t.Error("the call that panicked is still counted")
+	}
 }
