@@ -2,6 +2,7 @@ package learner
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -110,17 +111,23 @@ func (f *fitter) newton(theta, weight, centre []float64) {
 	}
 }
 
+// leastStep is the smallest share of a Newton step that is tried. Where the loss is a line
+// at all records, only the penalty has a curvature, and the step is too long by the ratio of
+// the records to it: for a million equal labels, with leastPull, by 10^15.
+const leastStep = 1e-18
+
 // lineSearch halves the Newton step until the objective falls, and returns it.
 func lineSearch(f interface {
 	objective(theta, weight, centre []float64) float64
 }, theta, direction, weight, centre []float64, value float64) float64 {
-	for scale := 1.0; scale > 1e-9; scale /= 2 {
-		floats.AddScaled(theta, -scale, direction)
+	start := slices.Clone(theta)
+	for scale := 1.0; scale > leastStep; scale /= 2 {
+		floats.AddScaledTo(theta, start, -scale, direction)
 		if next := f.objective(theta, weight, centre); next < value {
 			return next
 		}
-		floats.AddScaled(theta, scale, direction)
 	}
+	copy(theta, start)
 	return f.objective(theta, weight, centre)
 }
 

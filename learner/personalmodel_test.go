@@ -342,6 +342,27 @@ func TestPullOfTheConstantAroundAGoodPrior(t *testing.T) {
 	}
 }
 
+// Equal labels are learned wherever in the range they are, also where the loss is a line at all of
+// them, and a Newton step is too long by the ratio of the records to the constant's pull.
+func TestPersonalModelOfEqualLabels(t *testing.T) {
+	for _, p := range []int{0, 3, exactParameters} {
+		for _, loss := range []string{"squared", "huber"} {
+			for _, m := range []int{2, 10, 400} {
+				task := plainTask(loss, p)
+				task.Constant, task.Threshold = 0.5, task.Threshold/100
+				records := draw(rand.New(rand.NewPCG(6, 12)), task, make([]float64, task.Dimension()), m, 0)
+				for i := range records {
+					records[i].X[p], records[i].Y = 0.5, 60
+				}
+				model := FitPersonal(task, records, nil).Alone
+				if worst := task.Error(model, records); worst > 0.1 {
+					t.Errorf("%s, %d features: of %d labels of 60 the model errs %.3g", loss, p, m, worst)
+				}
+			}
+		}
+	}
+}
+
 // Labels far from the center of their range, a few of them far off, leave a robust fit where most
 // labels are: the threshold bounds what the constant's pull may move, as it does a record.
 func TestPersonalModelFarFromTheCenter(t *testing.T) {
