@@ -5,8 +5,8 @@ func hingeLoss() lossKind {
 		name: "hinge", target: signTarget, make: func(t *Task) loss { return scalar{hinge{t.Smoothing}} },
 		key: "smoothing", constant: func(t *Task) float64 { return t.Smoothing },
 		check: func(c *checker, t *Task) {
-			c.check(t.Smoothing > 0 && t.Smoothing <= 1, "smoothing",
-				"must be above 0 and at most 1: the hinge itself has a kink, where no step of a gradient is small enough")
+			c.check(t.Smoothing >= leastConstant && t.Smoothing <= 1, "smoothing",
+				"must be between %v and 1: the hinge itself has a kink, where no step of a gradient is small enough", leastConstant)
 		},
 		usual: usualLoss{slope: 1, length: 2},
 	}

@@ -6,7 +6,9 @@ func huberLoss() lossKind {
 	return lossKind{
 		name: "huber", make: func(t *Task) loss { return scalar{huber{t.Threshold}} },
 		key: "threshold", constant: func(t *Task) float64 { return t.Threshold },
-		check: func(c *checker, t *Task) { c.positive("threshold", t.Threshold) },
+		check: func(c *checker, t *Task) {
+			c.check(t.Threshold >= leastConstant && !math.IsInf(t.Threshold, 0), "threshold", "must be a number of %v or more", leastConstant)
+		},
 		usual: usualLoss{slope: 1, length: 1},
 	}
 }

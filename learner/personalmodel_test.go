@@ -363,6 +363,38 @@ func TestPersonalModelOfEqualLabels(t *testing.T) {
 	}
 }
 
+// The search ends, with finite models, whatever constants a task may have.
+func TestPersonalModelAtTheBoundsOfATask(t *testing.T) {
+	for _, loss := range lossNames {
+		for _, bound := range []float64{leastConstant, mostConstant} {
+			for _, change := range []func(*Task){
+				func(task *Task) { task.Local.Eta = bound },
+				func(task *Task) { task.Local.Kappa, task.Radius = bound, maxRadius },
+				func(task *Task) { task.Local.Eta, task.Local.EtaConstant, task.Local.Fixed = bound, bound, true },
+				func(task *Task) {
+					if loss == "hinge" {
+						task.Smoothing = min(1, bound)
+					} else if loss == "huber" {
+						task.Threshold = bound
+					}
+				},
+			} {
+				task, r := plainTask(loss, 3), rand.New(rand.NewPCG(6, 13))
+				task.Constant, task.Local.EtaConstant = 0.5, 1
+				change(task)
+				if err := task.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				truth := normals(r, task.Dimension())
+				prior := floats.ScaleTo(make([]float64, len(truth)), task.Radius/floats.Norm(truth, 2), truth)
+				if m := FitPersonal(task, draw(r, task, truth, 20, 0.1), prior); !finite(m.Theta) || !finite(m.Alone) {
+					t.Errorf("%s, %g: %+v of %+v", loss, bound, m, task.Local)
+				}
+			}
+		}
+	}
+}
+
 // Labels far from the center of their range, a few of them far off, leave a robust fit where most
 // labels are: the threshold bounds what the constant's pull may move, as it does a record.
 func TestPersonalModelFarFromTheCenter(t *testing.T) {

@@ -29,6 +29,10 @@ const (
 	maxProfile    = 1024 // the limit of package gossip
 	leastWake     = 0.01 // seconds: a release takes milliseconds to make, and so does each that is heard
 	leastRound    = 0.1  // seconds: a message takes as long to travel
+
+	// Beyond these bounds on constants of the personal fit its numbers overflow, and its search
+	// would not end.
+	leastConstant, mostConstant = 1e-30, 1e30
 )
 
 // Fault is what is wrong with one key of a task.
@@ -74,9 +78,11 @@ func (t *Task) Faults() []*Fault {
 	c.check(t.Radius > 0 && t.Radius <= maxRadius, "radius", "must be positive and at most %v; where it is left out, it follows from the range of the target", maxRadius)
 	c.check(t.CohortSize >= 1, "cohort_size", "must be at least 1")
 	c.graph(t)
-	c.positive("local.eta", t.Local.Eta)
-	c.check(t.Constant == 0 || t.Local.EtaConstant > 0 && !math.IsInf(t.Local.EtaConstant, 0), "local.eta_constant", "must be a positive number")
-	c.positive("local.kappa", t.Local.Kappa)
+	c.fitted("local.eta", t.Local.Eta)
+	if t.Constant != 0 {
+		c.fitted("local.eta_constant", t.Local.EtaConstant)
+	}
+	c.fitted("local.kappa", t.Local.Kappa)
 	c.release(t.Release)
 	c.sums(t)
 	c.learner(t)
@@ -98,6 +104,10 @@ func (c *checker) positive(key string, v float64) {
 
 func (c *checker) atLeastZero(key string, v float64) {
 	c.check(v >= 0 && !math.IsInf(v, 0), key, "must be a number that is at least 0")
+}
+
+func (c *checker) fitted(key string, v float64) {
+	c.check(v >= leastConstant && v <= mostConstant, key, "must be between %v and %v", leastConstant, mostConstant)
 }
 
 func (c *checker) name(key, s string) {
