@@ -24,8 +24,9 @@ import (
 //	sum_j c_j x_j' S^-1 x_j            = tr M (M + 2w)^-1.
 //
 // The second is divided among the records as if they were at right angles to each
-// other: b_j = |x_j|^2 / (c_j |x_j|^2 + t), with the t at which the sum is right. A
-// constant, whose weight differs, is left out of M.
+// other: b_j = |x_j|^2 / (c_j |x_j|^2 + t), with the t at which the sum is right. It is 2w
+// if they are, or if no record has any curvature, and never less, because no records of
+// these lengths have a larger sum. A constant, whose weight differs, is left out of M.
 type spectrum struct {
 	parts []part
 	m, p  int
@@ -199,7 +200,7 @@ func (s *spectrum) leverages() (spread []float64, more bool) {
 		}
 		return sum
 	}
-	low, high := 0x1p-60, 0x1p60 // in units of twice the weight
+	low, high := 1., 0x1p60 // in units of twice the weight
 	for range 100 {
 		if middle := math.Sqrt(low * high); sum(middle*2*s.weight) > want {
 			low = middle

@@ -3,6 +3,7 @@ package learner
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -50,6 +51,22 @@ func TestSpectrumIsThatOfTheMatrix(t *testing.T) {
 		if a, b := part.s.excess(), whole.s.excess(); math.Abs(a-b) > 10+0.03*b {
 			t.Errorf("2^%d: log determinant %.1f, exact %.1f", octave, a, b)
 		}
+	}
+}
+
+// Where the loss is a line at every record, S is the penalty alone, and a record's leverage what its
+// own length makes of that.
+func TestSpectrumOfNoCurvature(t *testing.T) {
+	const p, m = 150, 40
+	task := plainTask("hinge", p)
+	rows := RowsOf(draw(rand.New(rand.NewPCG(9, 2)), task, make([]float64, p), m, 1))
+	weight, theta := make([]float64, p), make([]float64, p)
+	floats.AddConst(1e3, weight) // too strong for a score to come near 1/2, where the curve begins
+	whole, part := newLeanFitter(task.loss(), rows, always), withSpectrum(newLeanFitter(task.loss(), rows, always))
+	want, _ := whole.fit(slices.Clone(theta), weight, theta, func() {})
+	got, _ := part.fit(slices.Clone(theta), weight, theta, func() {})
+	if math.Abs(got.leaveOneOut-want.leaveOneOut) > 1e-9 || math.Abs(got.marginal-want.marginal) > 1e-9 {
+		t.Errorf("%+v by the spectrum, %+v by the matrix", got, want)
 	}
 }
 
