@@ -21,12 +21,16 @@ func (t *Task) spreads(train *Rows) []float64 {
 		return nil
 	}
 	squares, means := make([]float64, t.featureCount()), make([]float64, t.featureCount())
+	first := train.pieces[0].x // counted from there, what does not vary is 0, and not nearly 0
 	for r := range train.All() {
-		floats.AddScaled(means, 1/float64(train.Len()), r.X[:len(means)])
+		for j := range means {
+			means[j] += (r.X[j] - first[j]) / float64(train.Len())
+		}
 	}
 	for r := range train.All() {
 		for j, mean := range means {
-			squares[j] += (r.X[j] - mean) * (r.X[j] - mean)
+			off := r.X[j] - first[j] - mean
+			squares[j] += off * off
 		}
 	}
 	spreads := make([]float64, len(squares))

@@ -17,6 +17,17 @@ func TestSpreads(t *testing.T) {
 	})
 	want := math.Sqrt((0.02/(1./12) + 1) / 3) // 1/3 over the square of the usual norm
 	wantClose(t, "spreads", task.spreads(train), []float64{want, 1, 1, 1, 1, 1}, 1e-12)
+	for _, m := range []int{3, 10, 33} { // sums of a tenth and the like are rounded
+		same := new(Rows)
+		for i := range m {
+			same.Add(Record{X: []float64{0.1, 0, 0.2, 0.3, 0, float64(i%2) / 10, 0.5}})
+		}
+		got := task.spreads(same)
+		wantClose(t, fmt.Sprintf("%d records with the same number", m), got[:5], []float64{1, 1, 1, 1, 1}, 0)
+		if got[5] == 1 {
+			t.Errorf("the last of %d records' columns does not vary", m)
+		}
+	}
 	task.Map = Map{Kind: "fourier", Features: 2}
 	train = RowsOf([]Record{{X: []float64{0.1, 0, 0.2, 0.3, 0, 0.25, 0.9, 0.8, 0.5}}})
 	wantClose(t, "one record, and a map", task.spreads(train), []float64{1, 1, 1, 1, 1, 1, 1, 1}, 0)
