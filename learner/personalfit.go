@@ -330,14 +330,24 @@ func (s *moments) add(x, y, m float64) {
 	s.xx, s.yy, s.xy = s.xx+x*x/m, s.yy+y*y/m, s.xy+x*y/m
 }
 
+// variances are those of x and of y.
+func (s *moments) variances() (xx, yy float64) { return s.xx - s.x*s.x, s.yy - s.y*s.y }
+
+// constant reports whether x and y vary so little together that rounding may be all of it.
+func (s *moments) constant() bool {
+	xx, yy := s.variances()
+	return xx*yy <= 1e-24*s.xx*s.yy
+}
+
 // explained is the share of the variance of y that x explains when multiplied by a
 // factor of at most most; 0 if the covariance is not positive or one of the two is
 // constant.
 func (s *moments) explained(most float64) float64 {
-	covariance, xx, yy := s.xy-s.x*s.y, s.xx-s.x*s.x, s.yy-s.y*s.y
-	if covariance <= 0 || xx*yy <= 1e-24*s.xx*s.yy {
+	covariance := s.xy - s.x*s.y
+	if covariance <= 0 || s.constant() {
 		return 0
 	}
+	xx, yy := s.variances()
 	times := min(most, covariance/xx)
 	return min(1, times*(2*covariance-times*xx)/yy)
 }

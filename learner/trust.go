@@ -98,13 +98,15 @@ const surelyMisleads = -1.645
 // kept; a liar that is kept also shows little.
 func (t *Task) misleads(train *Rows, model []float64) bool {
 	k := t.loss().scores()
-	z, means := make([]float64, k), t.labelMoments(train, model)
+	z, of := make([]float64, k), t.labelMoments(train, model)
 	var sum, squares float64
 	for r := range train.All() {
 		scoresOf(z, model, r.X)
 		share := 0.
 		for j := range z {
-			share += (z[j] - means[j].x) * (labelOf(r.Y, j, k) - means[j].y)
+			if !of[j].constant() {
+				share += (z[j] - of[j].x) * (labelOf(r.Y, j, k) - of[j].y)
+			}
 		}
 		sum, squares = sum+share, squares+share*share
 	}

@@ -40,6 +40,25 @@ func TestMisleads(t *testing.T) {
 	}
 }
 
+// Records that are all alike say nothing against a model, whatever is rounded.
+func TestOneRecordManyTimesAccusesNobody(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 3))
+	for _, loss := range lossNames {
+		for _, m := range []int{1, 3, 10, 33} {
+			for range 20 {
+				task, rows := plainTask(loss, 2), new(Rows)
+				record := draw(r, task, normals(r, task.Dimension()), 1, 1)[0]
+				for range m {
+					rows.Add(record)
+				}
+				if model := normals(r, task.Dimension()); task.misleads(rows, model) {
+					t.Fatalf("%s: %d times %+v: %v misleads", loss, m, record, model)
+				}
+			}
+		}
+	}
+}
+
 func heardFrom(models ...[]float64) State {
 	s := State{Model: make([]float64, 2)}
 	for i, m := range models {
