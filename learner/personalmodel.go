@@ -21,7 +21,8 @@ type PersonalModel struct {
 // wrong by orders of magnitude. It is that of a number whose column fills its range: where
 // the owner's numbers vary less, it is less, and the constant has a pull of its own, which
 // is smaller if her labels are far from its centre. Alone is the same mean over kappa = 0
-// only, and does not depend on the prior. Averaging measured better than taking the best of
+// only; the prior changes nothing in it, but for how exact leave-one-out is with many
+// parameters (see [leanFitter.prepare]). Averaging measured better than taking the best of
 // the grid, most of all for people with few records, with neighbours and without. With
 // [Local.Fixed] the only fit is that with the task's eta and kappa, and Alone is the fit with
 // kappa = 0.
