@@ -130,6 +130,7 @@ func (s *search) noisy(std float64) {
 	if std == 0 || s.task.lossKind().target != numberTarget || len(s.prior) > exactParameters || s.task.Local.Fixed {
 		return
 	}
+	std = min(std, maxRadius) // more says nothing more, and its square overflows
 	s.raw, s.noise = true, mat.NewSymDense(len(s.prior), nil)
 	for i := range s.prior {
 		s.noise.SetSym(i, i, std*std)

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -135,6 +136,25 @@ func TestFewRecordsDoubtANoisyPrior(t *testing.T) {
 	doubting := FitAmong(task, records, s).Theta
 	if !(math.Abs(doubting[1]) < math.Abs(trusting[1])/2) || math.Abs(doubting[0]-3) > 0.5 {
 		t.Errorf("trusting %.3f, doubting %.3f", trusting, doubting)
+	}
+}
+
+// A neighbour may claim any noise. A claim whose square is no number counts as any other that is far
+// too large: not as none, and what comes out is a model.
+func TestClaimsOfNoiseBeyondFloat64(t *testing.T) {
+	bent := plainTask("squared", 2)
+	bent.Features[0].Bends = []float64{-0.5, 0.5}
+	for _, task := range []*Task{plainTask("squared", 3), bent} {
+		r := rand.New(rand.NewPCG(31, 2))
+		truth := normals(r, task.Dimension())
+		records := draw(r, task, truth, 20, 0.1)
+		fitted := func(claimed float64) []float64 {
+			heard := []Heard{{Peer: "a", Weight: 1, Round: 1, NoiseStd: claimed, Model: truth}}
+			return FitAmong(task, records, State{Model: make([]float64, len(truth)), Heard: heard}).Theta
+		}
+		for _, claimed := range []float64{1e155, 1e300, math.MaxFloat64} {
+			wantClose(t, fmt.Sprintf("a claim of %g", claimed), fitted(claimed), fitted(1e50), 1e-9)
+		}
 	}
 }
 
