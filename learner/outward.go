@@ -83,7 +83,8 @@ func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 		l.sides = [2]side{{last: c}, {last: c}}
 		return true
 	}
-	end.ended = !(c.logWeight >= end.last.logWeight || c.logWeight >= s.best(l.kappa)-negligible) // so if it is no number
+	weighs := c.logWeight >= end.last.logWeight || c.logWeight >= s.best(l.kappa)-negligible // not if it is no number
+	end.ended = !weighs || math.IsInf(c.logWeight, -1)
 	end.last = c
 	return true
 }

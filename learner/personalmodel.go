@@ -27,7 +27,7 @@ type PersonalModel struct {
 // [Local.Fixed] the only fit is that with the task's eta and kappa, and Alone is the fit with
 // kappa = 0.
 //
-// The task must be valid, see [Task.Validate]: of another one the search may not end.
+// The task must be valid, see [Task.Validate]: of another one the models may be no numbers.
 // prior has length Task.Dimension, or is nil, which is zero; any other length panics. It and the
 // records must be finite, as [Task.Admit] makes sure of records. With a zero prior, Theta is
 // Alone. Fits that would weigh nothing are left out. With many parameters and more than two

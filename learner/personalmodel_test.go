@@ -395,6 +395,22 @@ func TestPersonalModelAtTheBoundsOfATask(t *testing.T) {
 	}
 }
 
+// Even with constants that overflow, which no valid task has, the search ends.
+func TestTheSearchEndsBeyondFloat64(t *testing.T) {
+	for _, loss := range lossNames {
+		for _, local := range []Local{{Eta: 1e308, Kappa: 1}, {Eta: 1e-310, Kappa: 1}, {Eta: 1, Kappa: 1e200}} {
+			task, r := plainTask(loss, 3), rand.New(rand.NewPCG(6, 14))
+			task.Local = local
+			truth, fits := normals(r, task.Dimension()), 0
+			for range PersonalModels(task, RowsOf(draw(r, task, truth, 20, 0.1)), truth, 0) {
+				if fits++; fits > 5000 {
+					t.Fatalf("%s: %d fits with %+v", loss, fits, local)
+				}
+			}
+		}
+	}
+}
+
 // Labels far from the center of their range, a few of them far off, leave a robust fit where most
 // labels are: the threshold bounds what the constant's pull may move, as it does a record.
 func TestPersonalModelFarFromTheCenter(t *testing.T) {

@@ -30,8 +30,7 @@ const (
 	leastWake     = 0.01 // seconds: a release takes milliseconds to make, and so does each that is heard
 	leastRound    = 0.1  // seconds: a message takes as long to travel
 
-	// Beyond these bounds on constants of the personal fit its numbers overflow, and its search
-	// would not end.
+	// Beyond these bounds on constants of the personal fit its numbers overflow.
 	leastConstant, mostConstant = 1e-30, 1e30
 )
 
