@@ -2,6 +2,7 @@ package learner
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -58,7 +59,7 @@ func TestMeanWithLiars(t *testing.T) {
 			e.model = []float64{0, 100}
 		}
 	}
-	mean, _, heard := n.mean(make([]float64, 2), []float64{0, 0}, 0)
+	mean, _, heard := n.mean(make([]float64, 2), []float64{0, 0}, 0, math.Inf(1))
 	if !heard || math.Abs(mean[0]-11./20) > 1e-12 || math.Abs(mean[1]-9./20) > 1e-12 {
 		t.Errorf("mean %v, want each liar at distance 1", mean)
 	}
@@ -69,10 +70,35 @@ func TestMeanWithLiars(t *testing.T) {
 	for range 20 {
 		floats.AddScaled(want, 1./20, []float64{0.3, 0.7})
 	}
-	if mean, _, _ := n.mean(make([]float64, 2), []float64{1, 1}, 0); !floats.Equal(mean, want) {
+	if mean, _, _ := n.mean(make([]float64, 2), []float64{1, 1}, 0, math.Inf(1)); !floats.Equal(mean, want) {
 		t.Errorf("mean %v of equal models, want %v", mean, want)
 	}
-	if allocs := testing.AllocsPerRun(10, func() { n.mean(want, want, 0) }); allocs > 0 {
+	if allocs := testing.AllocsPerRun(10, func() { n.mean(want, want, 0, math.Inf(1)) }); allocs > 0 {
 		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// A liar's claim of noise counts as a few times what neighbours claim, or as what a model of
+// the ball can have before enough of them were heard, so that the agent's own claim does not
+// grow with it.
+func TestNoNoiseIsBelievedThatIsFarBeyondTheOthers(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 3))
+	const most = 2
+	claimed := func(liars int, claim float64) float64 {
+		n := noisy(r, 20, 10, 0)
+		for i := range liars {
+			n.latest[i].noiseStd = claim
+		}
+		_, std, _ := n.mean(make([]float64, 10), make([]float64, 10), 0.2, most)
+		return std
+	}
+	honest := claimed(0, 0)
+	for _, claim := range []float64{1, 1e6, math.MaxFloat64} {
+		if got := claimed(6, claim); got > 3*honest {
+			t.Errorf("six of twenty claim %g: %v is claimed of the mean, %v without them", claim, got, honest)
+		}
+		if got := claimed(20, claim); got > most {
+			t.Errorf("all claim %g: %v is claimed of the mean", claim, got)
+		}
 	}
 }

@@ -21,7 +21,7 @@ type neighbourhood struct {
 	latest    []latest   // one for each edge
 	screened  *screen    // marks the edges whose models the mean leaves out; nil: none
 
-	scratch []float64 // working memory of radius
+	scratch []float64 // working memory
 }
 
 // latest is the newest model that a neighbour sent, and what the agent reads of it at
@@ -130,9 +130,10 @@ const termsAtOnce = 8
 // mean returns sum_j (W_ij/D_i) T_j over the neighbours that were heard and are not
 // left out, each model clipped around own (see gossipRadius), in the memory of dst; and
 // the standard deviation of the noise in it. ownStd is the standard deviation of the
-// noise in own. If there are no such neighbours, heard is false and mean is own itself,
-// because the agent agrees with itself.
-func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64, std float64, heard bool) {
+// noise in own. No neighbour's counts as more than most, see [believed]. If there are no
+// such neighbours, heard is false and mean is own itself, because the agent agrees with
+// itself.
+func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []float64, std float64, heard bool) {
 	var degree float64
 	for i := range n.latest {
 		if n.latest[i].round > 0 && !n.screened.leftOut(i) {
@@ -142,6 +143,7 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 	if degree == 0 {
 		return own, 0, false
 	}
+	most = n.believed(most)
 	radius, distances := n.radius(own)
 	clear(dst)
 	var block [termsAtOnce]vector.Scaled
@@ -163,7 +165,7 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 		terms = append(terms, vector.Scaled{X: e.model, By: part})
 		kept += w - part
 		if e.noiseStd > 0 {
-			std = math.Hypot(std, part*e.noiseStd)
+			std = math.Hypot(std, part*min(e.noiseStd, most))
 		}
 		n.workspace.between()
 	}
@@ -173,6 +175,22 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd float64) (mean []float64
 		std = math.Hypot(std, kept*ownStd)
 	}
 	return dst, std, true
+}
+
+// believed is the function of that name of the models that the mean takes.
+func (n *neighbourhood) believed(most float64) float64 {
+	var few [enoughToJudge]float64 // an agent with few neighbours has no memory of its own
+	claims := few[:0]
+	if len(n.edges) > len(few) {
+		n.scratch = slices.Grow(n.scratch[:0], 2*len(n.edges)) // as much as radius takes
+		claims = n.scratch
+	}
+	for i := range n.latest {
+		if n.latest[i].round > 0 && !n.screened.leftOut(i) {
+			claims = append(claims, n.latest[i].noiseStd)
+		}
+	}
+	return believed(claims, most)
 }
 
 // radius returns the radius of ClippedGossip around own, and the distance of each

@@ -2,6 +2,7 @@ package learner
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -95,7 +96,7 @@ func TestTheScreenLeavesOutWhatNoiseDoesNotMake(t *testing.T) {
 			if h.screen(h.latest, own, 0.2, 0.2); len(leftOut(h)) < len(models) || leftOut(h)[len(models)-1] != len(models)-1 {
 				t.Errorf("%s, the first to speak %v: %v are left out", name, first, leftOut(h))
 			}
-			mean, std, heard := h.mean(make([]float64, p), own, 0.2)
+			mean, std, heard := h.mean(make([]float64, p), own, 0.2, math.Inf(1))
 			if heard == first || squaredDistance(mean, own, 100) > 2 || std > 0.2 {
 				t.Errorf("%s, the first to speak %v: heard %v, the mean is %v", name, first, heard, mean)
 			}

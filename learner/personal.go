@@ -162,7 +162,7 @@ func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (nei
 	if p.asking.Protected() {
 		p.screen(p.latest, p.model, p.noiseStd, drawn)
 	}
-	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd)
+	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd, p.task.mostNoise(len(dst)))
 	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {
 		return neighbours, std, heard
 	}

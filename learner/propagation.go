@@ -210,7 +210,7 @@ func (a *propagation) step(always bool) []Message {
 	if a.fit != nil {
 		a.screen(a.latest, a.model, a.noiseStd, a.weight()*a.fit.NoiseStd/(1+a.weight()))
 	}
-	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd)
+	mean, std, heard := a.mean(make([]float64, len(a.model)), a.model, a.noiseStd, a.task.mostNoise(len(a.model)))
 	next, nextStd := mean, std
 	switch {
 	case a.fit == nil && !heard:

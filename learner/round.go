@@ -219,7 +219,7 @@ func (r *rounds) finish(now time.Duration) {
 	r.grace.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
 	r.judge()
-	radius := r.radius()
+	radius, believed := r.radius(), r.believed()
 	for i := range r.hood.edges {
 		l := r.inboxes[r.hood.edges[i].Peer]
 		if !l.member {
@@ -237,7 +237,7 @@ func (r *rounds) finish(now time.Duration) {
 		w := metropolis(max(1, r.degree), l.now.Degree)
 		w -= addClipped(m.others, l.now.Real, w, floats.Distance(l.now.Real, r.published, 2), radius)
 		m.self -= w
-		m.std = math.Hypot(m.std, w*l.now.NoiseStd)
+		m.std = math.Hypot(m.std, w*min(l.now.NoiseStd, believed))
 	}
 	m.self = max(0, m.self) // rounding may make it slightly negative, on a full graph of few agents
 	r.model = slices.Clone(m.others)
@@ -267,6 +267,20 @@ func (r *rounds) radius() float64 {
 		}
 	}
 	return gossipRadius(r.distances, len(r.hood.edges))
+}
+
+// believed is the largest claim of noise that the agent believes a neighbour of this round.
+func (r *rounds) believed() float64 {
+	r.distances = r.distances[:0]
+	for i := range r.hood.edges {
+		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.hood.screened.leftOut(i) {
+			r.distances = append(r.distances, l.now.NoiseStd)
+		}
+	}
+	if len(r.distances) == 0 {
+		return 0
+	}
+	return believed(r.distances, r.task.mostNoise(len(r.model)))
 }
 
 // metropolis is the weight of an edge between agents of the given degrees (the

@@ -47,6 +47,20 @@ func noiseStd(heard []Heard) float64 {
 	return median(claims) * math.Sqrt(squares) / total
 }
 
+// mostUsual is how many times the usual claim of noise a neighbour's counts as at most.
+const mostUsual = 4
+
+// believed is the largest standard deviation of noise that an agent takes a neighbour's
+// word for, in the noise that it says of its own model: mostUsual times the median of what
+// the neighbours claim, and no more than most. Otherwise one liar would tell all who hear
+// it, and they theirs, that noise explains any model. It reorders the claims, of which
+// there is at least one.
+func believed(claims []float64, most float64) float64 { return min(mostUsual*median(claims), most) }
+
+// mostNoise is the largest standard deviation that each of the p coordinates of a model in
+// the task's ball can have.
+func (t *Task) mostNoise(p int) float64 { return t.Radius / math.Sqrt(float64(p)) }
+
 // centred is one step of centered clipping (Karimireddy, He, Jaggi, "Learning from
 // history for Byzantine robust optimization", 2021) from the medians of the
 // coordinates, with the median distance from there as the radius. Half of the models

@@ -61,6 +61,12 @@ var kindsOfLies = []kindOfLie{
 	{"noisy", "knows the defence: says the opposite of the mean of the honest, with as much noise as theirs, and that there is four times as much", false, func(l *liar, own []float64, std float64) ([]float64, float64) {
 		return l.hide(floats.ScaleTo(own, -1, l.plot.mean()), std), 4 * std
 	}},
+	{"boastful", "knows the defence: says five times what it has learned, then the same model at the border of the ball as all its like, and that there is immense noise in all", false, func(l *liar, own []float64, _ float64) ([]float64, float64) {
+		if l.sent > 5 {
+			floats.ScaleTo(own, l.radius, l.plot.aim)
+		}
+		return own, 1e150
+	}},
 }
 
 // plot is what liars know together: what every honest agent sent last.
@@ -128,6 +134,7 @@ type liar struct {
 	plot   *plot
 	radius float64
 	chance *rand.Rand
+	sent   int // how many models it has said, with the one that it makes
 }
 
 // witness tells the liars what an honest agent sent.
@@ -143,6 +150,7 @@ func (l *liar) changed(out learner.Output) learner.Output {
 		if m.Kind != learner.KindModel {
 			continue
 		}
+		l.sent++
 		m.Real, m.NoiseStd = l.kind.lie(l, slices.Clone(m.Real), m.NoiseStd)
 		if length := floats.Norm(m.Real, 2); length > l.radius*(1-1e-12) {
 			floats.Scale(l.radius*(1-1e-12)/length, m.Real)

@@ -4,7 +4,7 @@ import "testing"
 
 // Liars at the border of the ball, one in ten, leave most of the gain of 100 people with one
 // seed, and three in ten do no harm, with noise and without: without the defence nothing is
-// left.
+// left. So do those who boast of noise in "diffusion", where what they claim would spread.
 func TestLiesHold(t *testing.T) {
 	for _, l := range []lesson{
 		{learner: "personal", open: true, people: 100},
@@ -21,7 +21,7 @@ func (l *lesson) hold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range kindsOfLies {
-		if kind.name != "border" {
+		if kind.name != "border" && (kind.name != "boastful" || l.learner != "diffusion") {
 			continue
 		}
 		bars, _, err := l.underLiars(t.Context(), []*classroom{n}, kind)
