@@ -107,6 +107,9 @@ func (f *fitter) newton(theta, weight, centre []float64) {
 		if math.Abs(value-next-decrement/2) <= 1e-9*decrement {
 			return // the objective is quadratic, as predicted, so this is the minimum
 		}
+		if next >= value {
+			return // theta has not moved, and the next step would be the same
+		}
 		value = next
 	}
 }
@@ -123,6 +126,9 @@ func lineSearch(f interface {
 	start := slices.Clone(theta)
 	for scale := 1.0; scale > leastStep; scale /= 2 {
 		floats.AddScaledTo(theta, start, -scale, direction)
+		if floats.Equal(theta, start) {
+			break // nor does a smaller step change a digit
+		}
 		if next := f.objective(theta, weight, centre); next < value {
 			return next
 		}

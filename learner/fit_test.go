@@ -112,3 +112,23 @@ func TestFitFindsTheMinimum(t *testing.T) {
 		}
 	}
 }
+
+// noFall counts how often it is asked for an objective that is least at 1, where rounding hides
+// what a short step changes.
+type noFall int
+
+func (n *noFall) objective(theta, _, _ []float64) float64 {
+	*n++
+	return 1 + (theta[0]-1)*(theta[0]-1)
+}
+
+// At the minimum the search along a step ends as soon as the step changes no digit of it.
+func TestLineSearchAtTheMinimum(t *testing.T) {
+	for _, length := range []float64{0, 1e-12, -1e-9} {
+		var n noFall
+		theta := []float64{1}
+		if value := lineSearch(&n, theta, []float64{length}, nil, nil, 1); value != 1 || theta[0] != 1 || n > 30 {
+			t.Errorf("a step of %g: %v at %v after %d trials", length, value, theta, n)
+		}
+	}
+}
