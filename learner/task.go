@@ -27,9 +27,9 @@ type Task struct {
 	Map    Map    `toml:"map,omitempty" json:",omitzero"`
 	Target Target `toml:"target"`
 	// Threshold is the residual beyond which the huber loss is straight, in the units
-	// of the target, > 0; 0 for other losses.
+	// of the target, 1e-30 or more; 0 for other losses.
 	Threshold float64 `toml:"threshold,omitempty" json:",omitzero"`
-	// Smoothing is the width, in (0, 1], of the parabola that rounds off the kink
+	// Smoothing is the width, 1e-30 to 1, of the parabola that rounds off the kink
 	// of the hinge loss; 0 for other losses.
 	Smoothing float64 `toml:"smoothing,omitempty" json:",omitzero"`
 
