@@ -74,6 +74,9 @@ func (s *session) meetNow(ctx context.Context, p peer.AddrInfo, n *Node) error {
 	if err := s.strange(ctx, p.ID, n); err != nil {
 		return api.WrongRequest(fmt.Errorf("node: %s: %w", p.ID, err))
 	}
+	if known, _ := s.host.Peerstore().GetProtocols(p.ID); len(known) == 0 && ctx.Err() != nil {
+		return ctx.Err() // it has not said yet in which task it takes part
+	}
 	s.hood.found(p)
 	return nil
 }

@@ -113,7 +113,8 @@ func TestPeerAddedBeforeItIsThere(t *testing.T) {
 	require.Eventually(t, "neighbours", func() bool { return status(t, a).Listening == 1 && status(t, b).Listening == 1 })
 }
 
-// A peer that was reached is remembered, even if nobody waits for the answer any more.
+// A peer that was reached is remembered, even if nobody waits for the answer any more, but not before
+// it has said what it is.
 func TestPeerAddedAsTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	a, b := testNode(t, lineTask(), nil, nil), testNode(t, lineTask(), nil, nil)
@@ -128,5 +129,9 @@ func TestPeerAddedAsTheCallerLeaves(t *testing.T) {
 	added, err := a.AddPeer(gone, at) // they are connected
 	if list := a.book.Added(); err != nil || !added.Connected || len(list) != 1 || list[0].ID != b.self {
 		t.Errorf("%+v, %v; remembered %v", added, err, list)
+	}
+	require.NoError(t, a.RemovePeer(t.Context(), at), a.current().host.Peerstore().SetProtocols(b.self))
+	if added, err := a.AddPeer(gone, at); !errors.Is(err, context.Canceled) || len(a.book.Added()) > 0 {
+		t.Errorf("%+v, %v; remembered %v before it said its task", added, err, a.book.Added())
 	}
 }
