@@ -135,7 +135,7 @@ func is(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }
 
-// guard is deferred by every exported function, the methods of a Node by way of answer: it
+// guard is deferred by every exported function, most methods of a Node by way of answer: it
 // gives the error its code, and turns a panic, which would end the app, into an error.
 func guard(err *error) {
 	if r := recover(); r != nil {
