@@ -219,7 +219,8 @@ func (r *rounds) finish(now time.Duration) {
 	r.grace.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
 	r.judge()
-	radius, believed := r.radius(), r.believed()
+	radius := r.radius()
+	most := believed(r.taken(func(heard *Message) float64 { return heard.NoiseStd }), r.task.mostNoise(len(r.model)))
 	for i := range r.hood.edges {
 		l := r.inboxes[r.hood.edges[i].Peer]
 		if !l.member {
@@ -237,7 +238,7 @@ func (r *rounds) finish(now time.Duration) {
 		w := metropolis(max(1, r.degree), l.now.Degree)
 		w -= addClipped(m.others, l.now.Real, w, floats.Distance(l.now.Real, r.published, 2), radius)
 		m.self -= w
-		m.std = math.Hypot(m.std, w*min(l.now.NoiseStd, believed))
+		m.std = math.Hypot(m.std, w*min(l.now.NoiseStd, most))
 	}
 	m.self = max(0, m.self) // rounding may make it slightly negative, on a full graph of few agents
 	r.model = slices.Clone(m.others)
@@ -257,30 +258,22 @@ func (r *rounds) judge() {
 	r.hood.screen(heard, r.published, r.publishedStd, r.drawn)
 }
 
+// taken returns a number of each model of this round that is combined, in memory that it uses
+// again.
+func (r *rounds) taken(of func(*Message) float64) []float64 {
+	r.scratch = r.scratch[:0]
+	for i := range r.hood.edges {
+		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.hood.screened.leftOut(i) {
+			r.scratch = append(r.scratch, of(l.now))
+		}
+	}
+	return r.scratch
+}
+
 // radius is the radius of ClippedGossip around the published model, with its noise in
 // it: the mean of all is the model of all, in which noise averages out.
 func (r *rounds) radius() float64 {
-	r.distances = r.distances[:0]
-	for i := range r.hood.edges {
-		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.hood.screened.leftOut(i) {
-			r.distances = append(r.distances, floats.Distance(l.now.Real, r.published, 2))
-		}
-	}
-	return gossipRadius(r.distances, len(r.hood.edges))
-}
-
-// believed is the largest claim of noise that the agent believes a neighbour of this round.
-func (r *rounds) believed() float64 {
-	r.distances = r.distances[:0]
-	for i := range r.hood.edges {
-		if l := r.inboxes[r.hood.edges[i].Peer]; l.counts() && !r.hood.screened.leftOut(i) {
-			r.distances = append(r.distances, l.now.NoiseStd)
-		}
-	}
-	if len(r.distances) == 0 {
-		return 0
-	}
-	return believed(r.distances, r.task.mostNoise(len(r.model)))
+	return gossipRadius(r.taken(func(heard *Message) float64 { return floats.Distance(heard.Real, r.published, 2) }), len(r.hood.edges))
 }
 
 // metropolis is the weight of an edge between agents of the given degrees (the

@@ -117,7 +117,7 @@ type rounds struct {
 	mayBegin   time.Duration // when the agent may begin a round of its own accord; 0: see begin
 	ended      time.Duration // when the last round ended
 	ranks      []uint64      // working memory of progress
-	distances  []float64     // of radius
+	scratch    []float64     // of taken
 	degree     int           // as sent to the others
 	members    int           // number of neighbours in the round, at most degree + 1
 

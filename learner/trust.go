@@ -53,9 +53,13 @@ const mostUsual = 4
 // believed is the largest standard deviation of noise that an agent takes a neighbour's
 // word for, in the noise that it says of its own model: mostUsual times the median of what
 // the neighbours claim, and no more than most. Otherwise one liar would tell all who hear
-// it, and they theirs, that noise explains any model. It reorders the claims, of which
-// there is at least one.
-func believed(claims []float64, most float64) float64 { return min(mostUsual*median(claims), most) }
+// it, and they theirs, that noise explains any model. It reorders the claims.
+func believed(claims []float64, most float64) float64 {
+	if len(claims) == 0 {
+		return most
+	}
+	return min(mostUsual*median(claims), most)
+}
 
 // mostNoise is the largest standard deviation that each of the p coordinates of a model in
 // the task's ball can have.
