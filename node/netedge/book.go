@@ -33,10 +33,11 @@ const (
 	// maxAdded bounds the peers that the owner adds, because the node keeps a connection
 	// to each.
 	maxAdded = 64
-	// forgetAfter is how long before it saw anybody last the node may have seen a peer that
-	// it remembers. So one that was off for months, or sees nobody, keeps those that it can
-	// start from.
+	// forgetAfter is how long a peer may be away before it is forgotten, unless it is among the
+	// minMet that were seen last. So a node that was off for months, that saw nobody or of
+	// which the clock jumped keeps whom it can start from.
 	forgetAfter = 30 * 24 * time.Hour
+	minMet      = 32
 	// maxMisses is how many dials in a row a peer may leave unanswered, while others answer,
 	// before it is forgotten.
 	maxMisses = 5
@@ -319,18 +320,18 @@ func (b *Book) write() error {
 func (b *Book) Save(h host.Host) {
 	b.mu.Lock()
 	now := time.Now()
-	var last time.Time // when anybody was seen; the clock may have been ahead before
 	for id, a := range b.known {
 		if h.Network().Connectedness(id) == network.Connected {
 			a.meet(now)
 		}
-		if a.seen.After(last) && !a.seen.After(now) {
-			last = a.seen
+	}
+	maps.DeleteFunc(b.known, func(_ peer.ID, a *acquaintance) bool { return !a.added && a.misses >= maxMisses })
+	met := b.sorted(func(a *acquaintance) bool { return !a.added })
+	for _, id := range met[min(minMet, len(met)):] {
+		if now.Sub(b.known[id].seen) > forgetAfter {
+			delete(b.known, id)
 		}
 	}
-	maps.DeleteFunc(b.known, func(_ peer.ID, a *acquaintance) bool {
-		return !a.added && (last.Sub(a.seen) > forgetAfter || a.misses >= maxMisses)
-	})
 	b.mu.Unlock()
 	if err := b.write(); err != nil {
 		b.log.Error("cannot remember the peers", "error", err)

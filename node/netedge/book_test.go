@@ -110,25 +110,24 @@ func TestWhoIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		seen   time.Duration // ago
-		other  time.Duration // since another one was seen; 0: there is no other
+		after  int           // so many others were seen an hour ago
 		misses int
 		others bool // answered when it did not
 		kept   bool
 	}{
-		"seen lately":          {seen: time.Hour, kept: true},
-		"long before another":  {seen: 31 * 24 * time.Hour, other: time.Hour},
-		"soon before another":  {seen: 61 * 24 * time.Hour, other: 32 * 24 * time.Hour, kept: true},
-		"none since":           {seen: 31 * 24 * time.Hour, kept: true}, // it was off, or sees nobody yet
-		"none but in future":   {seen: 31 * 24 * time.Hour, other: -time.Hour, kept: true},
-		"silent, others not":   {seen: time.Hour, misses: maxMisses, others: true},
-		"silent, as all are":   {seen: time.Hour, misses: 10 * maxMisses, kept: true},
-		"silent now and again": {seen: time.Hour, misses: maxMisses - 1, others: true, kept: true},
+		"seen lately":            {seen: time.Hour, kept: true},
+		"long ago, as many were": {seen: 31 * 24 * time.Hour, after: minMet},
+		"long ago, as few were":  {seen: 31 * 24 * time.Hour, after: minMet - 1, kept: true},
+		"lately, as many were":   {seen: 29 * 24 * time.Hour, after: minMet, kept: true},
+		"silent, others not":     {seen: time.Hour, misses: maxMisses, others: true},
+		"silent, as all are":     {seen: time.Hour, misses: 10 * maxMisses, kept: true},
+		"silent now and again":   {seen: time.Hour, misses: maxMisses - 1, others: true, kept: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, host, p := newBook(t), silentHost(t), somebody(t)
 			b.known[p.ID] = &acquaintance{addrs: p.Addrs, seen: now.Add(-c.seen)}
-			if c.other != 0 {
-				b.known[host.ID()] = &acquaintance{addrs: p.Addrs, seen: now.Add(-c.other)}
+			for range c.after {
+				b.known[randomPeer(t)] = &acquaintance{addrs: p.Addrs, seen: now.Add(-time.Hour)}
 			}
 			var reached []peer.ID
 			if c.others {
