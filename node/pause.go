@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"p2pnode/node/api"
 )
@@ -15,7 +16,7 @@ const maxReason = 100
 // Pause implements [api.Lifecycle]. When it returns, a running node sends nothing any
 // more. It continues to serve its owner, and to keep records as its configuration says.
 func (n *Node) Pause(ctx context.Context, reason string) error {
-	if len(reason) > maxReason || strings.ContainsFunc(reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return api.WrongRequest(fmt.Errorf("node: write the reason to pause as one line of printable text, at most %d bytes", maxReason))
 	}
 	added, err := n.pauses.add(reason)

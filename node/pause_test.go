@@ -74,7 +74,7 @@ func TestPauseIsDurable(t *testing.T) {
 	n = openNode(t, n.dir)
 	defer start(t, n)()
 	require.Eventually(t, "running", func() bool { return status(t, n).Running })
-	for _, bad := range []string{strings.Repeat("x", 101), "two\nlines"} {
+	for _, bad := range []string{strings.Repeat("x", 101), "two\nlines", "caf\xe9"} {
 		if err := n.Pause(t.Context(), bad); err == nil {
 			t.Errorf("the reason %q is taken", bad)
 		}
