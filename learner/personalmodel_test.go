@@ -369,6 +369,7 @@ func TestPersonalModelAtTheBoundsOfATask(t *testing.T) {
 		for _, bound := range []float64{leastConstant, mostConstant} {
 			for _, change := range []func(*Task){
 				func(task *Task) { task.Local.Eta = bound },
+				func(task *Task) { task.Mu, task.Lambda = bound, bound },
 				func(task *Task) { task.Local.Kappa, task.Radius = bound, maxRadius },
 				func(task *Task) { task.Local.Eta, task.Local.EtaConstant, task.Local.Fixed = bound, bound, true },
 				func(task *Task) {

@@ -30,7 +30,7 @@ const (
 	leastWake     = 0.01 // seconds: a release takes milliseconds to make, and so does each that is heard
 	leastRound    = 0.1  // seconds: a message takes as long to travel
 
-	// Beyond these bounds on constants of the personal fit its numbers overflow.
+	// Beyond these bounds on constants of the objective and of the personal fit numbers overflow.
 	leastConstant, mostConstant = 1e-30, 1e30
 )
 
@@ -70,8 +70,8 @@ func (t *Task) Faults() []*Fault {
 	c.check(t.UsualNorm == 0 || t.UsualNorm >= 1e-3 && t.UsualNorm <= 1e3, "usual_norm", "must be between 0.001 and 1000, or left out")
 	c.check(t.UsualNorm == 0 || !t.Normalise, "usual_norm", "says nothing where normalise is true, which scales every record to norm 1; leave one of them out")
 	c.target(t)
-	c.positive("mu", t.Mu)
-	c.atLeastZero("lambda", t.Lambda)
+	c.fitted("mu", t.Mu)
+	c.check(t.Lambda >= 0 && t.Lambda <= mostConstant, "lambda", "must be between 0 and %v", mostConstant)
 	c.positive("clip", t.Clip)
 	c.check(t.ConfidenceAt >= 1, "confidence_at", "must be at least 1")
 	c.check(t.Radius > 0 && t.Radius <= maxRadius, "radius", "must be positive and at most %v; where it is left out, it follows from the range of the target", maxRadius)
