@@ -80,7 +80,7 @@ func (n *Node) Doctor(ctx context.Context) (api.Diagnosis, error) {
 	if s != nil {
 		d.Problems = append(d.Problems, n.versionProblems(s, &d)...)
 	}
-	judge(&d, c, n.barred())
+	judge(&d, n.barred())
 	return d, nil
 }
 
@@ -348,7 +348,7 @@ func (n *Node) diskProblem(free int64) []string {
 
 // judge adds to a diagnosis what the owner should do. barred is why the node cannot run any
 // more.
-func judge(d *api.Diagnosis, c datadir.Config, barred error) {
+func judge(d *api.Diagnosis, barred error) {
 	if barred != nil && !d.Running { // nothing else matters then
 		d.Problems = []string{"it is not running, and it cannot: " + api.Plain(barred.Error())}
 		return

@@ -284,7 +284,7 @@ func TestDoctorSeesClockBehindFiles(t *testing.T) {
 		t.Errorf("%v behind a time at which it can have been set, want an hour", got)
 	}
 	d := api.Diagnosis{Running: true, Clock: 3600, Verdict: reach.Reachable}
-	judge(&d, datadir.Config{MDNS: true}, nil)
+	judge(&d, nil)
 	wantProblem(t, d, "about 1 hour behind")
 }
 

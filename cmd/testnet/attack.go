@@ -72,7 +72,7 @@ func (o *attackOptions) run(cmd *cobra.Command, all []attack.Scenario, names []s
 	gologshim.SetDefaultHandler(slog.DiscardHandler) // the attacker's hosts are refused all the time
 	r := attackReport{Bars: []attack.Bar{}}
 	say := o.teller(cmd.ErrOrStderr())
-	options := attack.Options{Quick: o.quick, Length: o.length(cmd)}
+	options := attack.Options{Quick: o.quick, Length: o.length()}
 	if chosen, err = o.ready(cmd, chosen, dir, &options); err != nil {
 		r.fail(say, err)
 	}
@@ -118,7 +118,7 @@ func (o *attackOptions) choose(cmd *cobra.Command, all []attack.Scenario, names 
 }
 
 // length is what --minutes says; 0: --quick says it.
-func (o *attackOptions) length(cmd *cobra.Command) time.Duration {
+func (o *attackOptions) length() time.Duration {
 	if o.quick {
 		return 0
 	}

@@ -101,12 +101,12 @@ func TestEdgeMessages(t *testing.T) {
 		kind: gossip.EdgeExchange, own: entry{round: 3, std: 0.5, vector: []float64{1, -2}, passport: []byte("own")},
 		known: []entry{{peer: peer.ID("somebody"), passport: []byte("p")}}, turn: 9,
 	}
-	got, kind := decodeMessage(r.encode(), 0)
-	if gossip.EdgeKind(kind) != r.kind || got.turn != 9 || !slices.Equal(got.own.vector, r.own.vector) || got.own.std != 0.5 ||
+	got := decodeMessage(r.encode(), 0)
+	if gossip.EdgeKind(got.answer) != r.kind || got.turn != 9 || !slices.Equal(got.own.vector, r.own.vector) || got.own.std != 0.5 ||
 		len(got.known) != 1 || got.known[0].peer != "somebody" || string(got.own.passport) != "own" || got.own.round != 3 {
 		t.Errorf("a request: %+v", got)
 	}
-	got, _ = decodeMessage(r.encodeReply(), 1)
+	got = decodeMessage(r.encodeReply(), 1)
 	if got.answer != gossip.EdgeAccepted || got.turn != 9 || len(got.known) != 1 || got.own.round != 3 {
 		t.Errorf("a reply: %+v", got)
 	}

@@ -139,7 +139,7 @@ func (s *stranger) answer(lie func() (entry, []entry)) {
 			_ = stream.Reset()
 			return
 		}
-		asked, _ := decodeMessage(data, 0)
+		asked := decodeMessage(data, 0)
 		own, known := lie()
 		r := request{own: own, known: known, turn: asked.turn + 1}
 		_, _ = stream.Write(framed(r.encodeReply()))

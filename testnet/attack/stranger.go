@@ -34,7 +34,6 @@ import (
 // addresses, without limits of its own.
 type stranger struct {
 	host.Host
-	key    crypto.PrivKey
 	signer *gossip.Signer
 	field  *field
 	addr   multiaddr.Multiaddr // where it says that it listens
@@ -94,7 +93,7 @@ func (f *field) identity(relays, transport libp2p.Option) (*stranger, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stranger{key: key, signer: gossip.NewSigner(key, f.network), field: f}
+	s := &stranger{signer: gossip.NewSigner(key, f.network), field: f}
 	s.Host, err = libp2p.New(
 		libp2p.Identity(key),
 		relays,
@@ -198,8 +197,7 @@ func (s *stranger) ask(ctx context.Context, p *person, r request) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
-	answer, _ := decodeMessage(data, 1)
-	return answer, nil
+	return decodeMessage(data, 1), nil
 }
 
 // shout is a stream on which a stranger writes gossipsub messages itself.

@@ -101,11 +101,11 @@ type reply struct {
 
 // decodeMessage reads a request or a reply, whose field numbers are higher by shift. It
 // skips fields that it does not understand.
-func decodeMessage(data []byte, shift protowire.Number) (r reply, kind uint64) {
+func decodeMessage(data []byte, shift protowire.Number) (r reply) {
 	fields(data, func(n protowire.Number, v uint64, b []byte) {
 		switch n - shift {
 		case 2 - shift:
-			kind, r.answer = v, gossip.EdgeAnswer(v)
+			r.answer = gossip.EdgeAnswer(v)
 		case 3:
 			r.own = decodeEntry(b)
 		case 4:
@@ -114,7 +114,7 @@ func decodeMessage(data []byte, shift protowire.Number) (r reply, kind uint64) {
 			r.turn = v
 		}
 	})
-	return r, kind
+	return r
 }
 
 func decodeEntry(data []byte) (e entry) {

@@ -34,12 +34,11 @@ type packet struct {
 // line is one direction of a slow cable, without a clock of its own.
 type line struct {
 	Delay
-	draw    func(time.Duration) time.Duration // returns a number in [0, n)
-	held    packets
-	number  uint64
-	free    time.Time // when the cable has taken in all packets so far
-	latest  time.Time // the largest due time so far
-	dropped uint64
+	draw   func(time.Duration) time.Duration // returns a number in [0, n)
+	held   packets
+	number uint64
+	free   time.Time // when the cable has taken in all packets so far
+	latest time.Time // the largest due time so far
 }
 
 func newLine(d Delay) *line { return &line{Delay: d, draw: rand.N[time.Duration]} }
@@ -47,7 +46,6 @@ func newLine(d Delay) *line { return &line{Delay: d, draw: rand.N[time.Duration]
 // push takes in a packet, or drops it if the line is full.
 func (l *line) push(now time.Time, data []byte) {
 	if len(l.held) >= longest {
-		l.dropped++
 		return
 	}
 	if l.Rate > 0 {

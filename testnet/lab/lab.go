@@ -68,7 +68,6 @@ func (l *Lab) Host(name string) (*Host, error) {
 
 // Segment is a network that hosts join: one bridge, one range of addresses.
 type Segment struct {
-	lab    *Lab
 	bridge string
 	subnet netip.Prefix
 }
@@ -82,7 +81,7 @@ func (l *Lab) Segment(subnet netip.Prefix) (*Segment, error) {
 	}
 	l.mu.Lock()
 	l.segments++
-	s := &Segment{lab: l, bridge: fmt.Sprintf("b%d", l.segments), subnet: subnet.Masked()}
+	s := &Segment{bridge: fmt.Sprintf("b%d", l.segments), subnet: subnet.Masked()}
 	l.mu.Unlock()
 	return s, l.wire.ip("link add "+s.bridge+" type bridge mcast_snooping 0", "link set "+s.bridge+" up")
 }
