@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"crypto/ed25519"
 	"encoding/binary"
 	"errors"
@@ -82,8 +81,7 @@ type summing struct {
 	random  *rand.Rand
 	noise   *privacy.SeededNoise
 	now     time.Duration
-	events  sumAgenda
-	order   uint64
+	events  events
 	members []*summingMember
 	// What everybody can fetch: uploads by the digest of their entry.
 	uploads map[sums.Digest][]byte
@@ -103,38 +101,6 @@ type summingMember struct {
 	life     int
 	down     bool
 	done     bool
-}
-
-// sumEvent is something that is due.
-type sumEvent struct {
-	at    time.Duration
-	order uint64
-	do    func()
-}
-
-// sumAgenda is a heap of events, the earliest first.
-type sumAgenda []sumEvent
-
-// Len implements [sort.Interface].
-func (a sumAgenda) Len() int { return len(a) }
-
-// Less implements [sort.Interface]. It orders by time, ties by order of creation.
-func (a sumAgenda) Less(i, j int) bool {
-	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
-}
-
-// Swap implements [sort.Interface].
-func (a sumAgenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-
-// Push implements [heap.Interface].
-func (a *sumAgenda) Push(x any) { *a = append(*a, x.(sumEvent)) }
-
-// Pop implements [heap.Interface].
-func (a *sumAgenda) Pop() any {
-	last := (*a)[len(*a)-1]
-	(*a)[len(*a)-1] = sumEvent{}
-	*a = (*a)[:len(*a)-1]
-	return last
 }
 
 // Run adds up until all members know the result. Its errors are those of the terms, and
@@ -159,8 +125,8 @@ func (p PrivateSum) Run() (*SumReport, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	for r.err == nil && len(r.events) > 0 && !r.ended() {
-		e := heap.Pop(&r.events).(sumEvent)
+	for r.err == nil && r.events.Len() > 0 && !r.ended() {
+		e := r.events.next()
 		if r.now = e.at; r.now > p.Until {
 			return nil, errors.New("sim: the private sum has not ended in time")
 		}
@@ -177,10 +143,7 @@ func (r *summing) clock() time.Duration {
 	return r.Clock()
 }
 
-func (r *summing) at(delay time.Duration, do func()) {
-	r.order++
-	heap.Push(&r.events, sumEvent{r.now + delay, r.order, do})
-}
+func (r *summing) at(delay time.Duration, do func()) { r.events.add(r.now+delay, do) }
 
 // travel lets something arrive, if it is not lost.
 func (r *summing) travel(do func()) {

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"cmp"
-	"container/heap"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -65,7 +63,7 @@ type siege struct {
 	nodes  []besieged
 	index  map[learner.ID]int // of honest nodes
 	nets   []string           // of the crowd
-	events siegeEvents
+	events events
 	now    time.Duration
 }
 
@@ -78,40 +76,6 @@ type besieged struct {
 	made int           // releases
 	next time.Duration // of its next tick
 	told time.Duration // when a rendezvous told it of others
-}
-
-type siegeEvent struct {
-	at    time.Duration
-	order int
-	do    func()
-}
-
-// siegeEvents is a heap ordered by time, ties by order of creation.
-type siegeEvents struct {
-	list []siegeEvent
-	made int
-}
-
-// Len implements [sort.Interface].
-func (q *siegeEvents) Len() int { return len(q.list) }
-
-// Swap implements [sort.Interface].
-func (q *siegeEvents) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
-
-// Push implements [heap.Interface]. It expects a siegeEvent.
-func (q *siegeEvents) Push(x any) { q.list = append(q.list, x.(siegeEvent)) }
-
-// Less implements [sort.Interface]. It orders by time, ties by order of creation.
-func (q *siegeEvents) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q.list[i].at, q.list[j].at), cmp.Compare(q.list[i].order, q.list[j].order)) < 0
-}
-
-// Pop implements [heap.Interface].
-func (q *siegeEvents) Pop() any {
-	last := q.list[len(q.list)-1]
-	q.list[len(q.list)-1] = siegeEvent{}
-	q.list = q.list[:len(q.list)-1]
-	return last
 }
 
 // Run lets the siege take place. The same seed gives the same run.
@@ -142,8 +106,8 @@ func (c Siege) Run() {
 	for t := c.Every; t <= c.Form+c.Attack+c.Recover; t += c.Every {
 		s.at(t-1, s.look)
 	}
-	for len(s.events.list) > 0 {
-		e := heap.Pop(&s.events).(siegeEvent)
+	for s.events.Len() > 0 {
+		e := s.events.next()
 		if s.now = e.at; s.now > c.Form+c.Attack+c.Recover {
 			break
 		}
@@ -159,10 +123,7 @@ func (s *siege) net(kind string, of int) string {
 	return fmt.Sprint(kind, s.random.IntN(of))
 }
 
-func (s *siege) at(t time.Duration, do func()) {
-	s.events.made++
-	heap.Push(&s.events, siegeEvent{at: t, order: s.events.made, do: do})
-}
+func (s *siege) at(t time.Duration, do func()) { s.events.add(t, do) }
 
 // there reports whether the crowd is there.
 func (s *siege) there() bool {
