@@ -125,8 +125,9 @@ func (n *classroom) lie(c *sim.Config, kind kindOfLie, share float64) {
 	liars := n.liars(share)
 	c.Wrap = func(i int, a learner.Agent) learner.Agent {
 		if liars[i] {
-			return &liar{Agent: a, kind: kind, plot: p, radius: c.Task.Radius, chance: rand.New(rand.NewPCG(n.seed, uint64(i)))}
+			l := &liar{kind: kind, plot: p, radius: c.Task.Radius, chance: rand.New(rand.NewPCG(n.seed, uint64(i)))}
+			return sim.Through(a, l.changed)
 		}
-		return &witness{Agent: a, plot: p, who: i}
+		return sim.Through(a, func(out learner.Output) learner.Output { return p.hear(i, out) })
 	}
 }

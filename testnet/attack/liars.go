@@ -4,13 +4,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"p2pnode/learner"
-	"p2pnode/privacy"
 )
 
 // kindOfLie makes the model that a liar sends instead of its own. Its length must be at
@@ -76,6 +74,16 @@ type plot struct {
 	lie  float64     // the share of liars
 }
 
+// hear notes what an honest agent sent.
+func (p *plot) hear(who int, out learner.Output) learner.Output {
+	for i := range out.Send {
+		if m := &out.Send[i]; m.Kind == learner.KindModel {
+			p.said[who] = m.Real
+		}
+	}
+	return out
+}
+
 func (p *plot) honest(each func(model []float64)) (n float64) {
 	for _, m := range p.said {
 		if m != nil {
@@ -127,9 +135,8 @@ func (p *plot) apart() float64 {
 	return math.Sqrt2 * list[len(list)/2]
 }
 
-// liar is an honest agent except for the models that it sends.
+// liar makes what an agent sends in place of its models.
 type liar struct {
-	learner.Agent
 	kind   kindOfLie
 	plot   *plot
 	radius float64
@@ -137,13 +144,7 @@ type liar struct {
 	sent   int // how many models it has said, with the one that it makes
 }
 
-// witness tells the liars what an honest agent sent.
-type witness struct {
-	learner.Agent
-	plot *plot
-	who  int
-}
-
+// changed is the output of the agent with lies for its models.
 func (l *liar) changed(out learner.Output) learner.Output {
 	for i := range out.Send {
 		m := &out.Send[i]
@@ -180,51 +181,4 @@ func (l *liar) hide(model []float64, std float64) []float64 {
 		model[i] += std * l.chance.NormFloat64()
 	}
 	return model
-}
-
-// Neighbours implements [learner.Agent], as the methods below do.
-func (l *liar) Neighbours(now time.Duration, edges []learner.Edge) learner.Output {
-	return l.changed(l.Agent.Neighbours(now, edges))
-}
-
-// Receive changes the models in the output.
-func (l *liar) Receive(now time.Duration, m learner.Message) (learner.Output, error) {
-	out, err := l.Agent.Receive(now, m)
-	return l.changed(out), err
-}
-
-// Tick changes the models in the output.
-func (l *liar) Tick(now time.Duration) learner.Output { return l.changed(l.Agent.Tick(now)) }
-
-// Released changes the models in the output.
-func (l *liar) Released(now time.Duration, a privacy.Answer) learner.Output {
-	return l.changed(l.Agent.Released(now, a))
-}
-
-func (w *witness) saw(out learner.Output) learner.Output {
-	for i := range out.Send {
-		if m := &out.Send[i]; m.Kind == learner.KindModel {
-			w.plot.said[w.who] = m.Real
-		}
-	}
-	return out
-}
-
-// Neighbours implements [learner.Agent], as the methods below do.
-func (w *witness) Neighbours(now time.Duration, edges []learner.Edge) learner.Output {
-	return w.saw(w.Agent.Neighbours(now, edges))
-}
-
-// Receive shows the output to the liars.
-func (w *witness) Receive(now time.Duration, m learner.Message) (learner.Output, error) {
-	out, err := w.Agent.Receive(now, m)
-	return w.saw(out), err
-}
-
-// Tick shows the output to the liars.
-func (w *witness) Tick(now time.Duration) learner.Output { return w.saw(w.Agent.Tick(now)) }
-
-// Released shows the output to the liars.
-func (w *witness) Released(now time.Duration, a privacy.Answer) learner.Output {
-	return w.saw(w.Agent.Released(now, a))
 }

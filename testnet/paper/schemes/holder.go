@@ -8,6 +8,7 @@ import (
 
 	"p2pnode/learner"
 	"p2pnode/privacy"
+	"p2pnode/testnet/sim"
 )
 
 // holder is an agent of learner diffusion with what only its owner knows: the stream of
@@ -29,19 +30,20 @@ type holder struct {
 }
 
 // watch returns the agent to run instead of the one it holds.
-func (h *holder) watch() learner.Agent { return &watched{h, h.said} }
+func (h *holder) watch() learner.Agent { return sim.Through(h, h.said) }
 
 // said notes w_k whenever a round begins. The gradients of that round have been
 // computed, so a stream goes on to its next record, which replaces the last one, as if
 // the agent had only one record at any time.
-func (h *holder) said(out learner.Output) {
+func (h *holder) said(out learner.Output) learner.Output {
 	if h.asked = out.Ask; out.Ask == nil {
-		return
+		return out
 	}
 	h.held = append(h.held, h.model())
 	if h.stream != nil {
 		drawFeatures(h.stream, h.record)
 	}
+	return out
 }
 
 // model is w_k: the public mix, in which the own part a_kk psi = a_kk (phi + v) is
