@@ -1,7 +1,6 @@
 package node
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -65,11 +64,7 @@ func (c *clock) believes(now time.Time) bool {
 
 // openClock reads which times were believed.
 func openClock(s *storage.Store) (c clock, err error) {
-	text, err := s.Meta(clockKey)
-	if err == nil && text != "" {
-		err = json.Unmarshal([]byte(text), &c)
-	}
-	if err != nil {
+	if err := s.MetaJSON(clockKey, &c); err != nil {
 		return c, fmt.Errorf("node: read which time was believed: %w", err)
 	}
 	return c, nil
@@ -77,11 +72,7 @@ func openClock(s *storage.Store) (c clock, err error) {
 
 // save stores which times were believed.
 func (c clock) save(s *storage.Store) error {
-	text, err := json.Marshal(c)
-	if err == nil {
-		err = s.PutMeta(clockKey, string(text))
-	}
-	if err != nil {
+	if err := s.PutMetaJSON(clockKey, c); err != nil {
 		return fmt.Errorf("node: note which time was believed: %w", err)
 	}
 	return nil

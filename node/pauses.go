@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -32,11 +31,7 @@ type pauses struct {
 
 func openPauses(s *storage.Store) (*pauses, error) {
 	p := &pauses{store: s, changed: make(chan struct{})}
-	text, err := s.Meta(pausedKey)
-	if err == nil && text != "" {
-		err = json.Unmarshal([]byte(text), &p.reasons)
-	}
-	if err != nil {
+	if err := s.MetaJSON(pausedKey, &p.reasons); err != nil {
 		return nil, fmt.Errorf("node: read why it is paused: %w", err)
 	}
 	return p, nil
@@ -72,11 +67,7 @@ func (p *pauses) remove(reason string) (removed int, err error) {
 
 // set stores the reasons. The caller holds p.mu.
 func (p *pauses) set(reasons []api.Pause) error {
-	text, err := json.Marshal(reasons)
-	if err == nil {
-		err = p.store.PutMeta(pausedKey, string(text))
-	}
-	if err != nil {
+	if err := p.store.PutMetaJSON(pausedKey, reasons); err != nil {
 		return fmt.Errorf("node: store why it is paused: %w", err)
 	}
 	p.reasons = reasons

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -275,4 +276,23 @@ func TestValuesSurvive(t *testing.T) {
 	require.NoError(t, s.PutMeta("task", "def"))
 	s, _ = reopen(t, s)
 	check("def", "xyz")
+}
+
+func TestMetaJSON(t *testing.T) {
+	s, _ := open(t, newPath(t))
+	list := []int{7}
+	if err := s.MetaJSON("list", &list); err != nil || !slices.Equal(list, []int{7}) {
+		t.Errorf("%v, error %v, before anything is stored", list, err)
+	}
+	require.NoError(t, s.PutMetaJSON("list", []int{1, 2}), s.MetaJSON("list", &list))
+	if !slices.Equal(list, []int{1, 2}) {
+		t.Errorf("%v instead of what was stored", list)
+	}
+	if err := s.PutMetaJSON("list", func() {}); err == nil {
+		t.Error("stored what JSON cannot say")
+	}
+	require.NoError(t, s.PutMeta("list", "no JSON"))
+	if err := s.MetaJSON("list", &list); err == nil {
+		t.Error("read what is no JSON")
+	}
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"go.etcd.io/bbolt"
 )
@@ -15,6 +16,24 @@ func (s *Store) PutMeta(key, value string) error {
 func (s *Store) Meta(key string) (string, error) {
 	value, err := s.value(metaKey(key))
 	return string(value), err
+}
+
+// PutMetaJSON stores a small value as [Store.PutMeta] does.
+func (s *Store) PutMetaJSON(key string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.PutMeta(key, string(text))
+}
+
+// MetaJSON reads into v what PutMetaJSON stored last. If there is nothing, v stays as it is.
+func (s *Store) MetaJSON(key string, v any) error {
+	text, err := s.Meta(key)
+	if err != nil || text == "" {
+		return err
+	}
+	return json.Unmarshal([]byte(text), v)
 }
 
 func metaKey(key string) []byte { return append(bytes.Clone(keyMeta), key...) }

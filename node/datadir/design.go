@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -74,11 +73,7 @@ func (s settled) settle(d privacy.Design) (settled, error) {
 // keptPolicy returns the policy that the store keeps, or the zero value if the store is
 // new.
 func keptPolicy(store *storage.Store) (kept settled, err error) {
-	text, err := store.Meta(policyKey)
-	if err == nil && text != "" {
-		err = json.Unmarshal([]byte(text), &kept)
-	}
-	if err != nil {
+	if err := store.MetaJSON(policyKey, &kept); err != nil {
 		return kept, fmt.Errorf("node: read the terms of the budget: %w", err)
 	}
 	return kept, nil
@@ -107,11 +102,7 @@ func (s settled) changes(now privacy.Design) string {
 
 // keep stores the policy for the next opening.
 func (s settled) keep(store *storage.Store) error {
-	text, err := json.Marshal(s)
-	if err == nil {
-		err = store.PutMeta(policyKey, string(text))
-	}
-	if err != nil {
+	if err := store.PutMetaJSON(policyKey, s); err != nil {
 		return fmt.Errorf("node: store the terms of the budget: %w", err)
 	}
 	return nil
