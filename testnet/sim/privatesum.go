@@ -46,7 +46,6 @@ type PrivateSum struct {
 type SumReport struct {
 	Sum     *sums.Sum
 	Result  *sums.Result
-	Paid    int           // contributors that were given an opening in time
 	Opened  time.Duration // when the first contributor could have begun
 	Done    time.Duration // when the last member that was there had the result, or knew it
 	Kills   int
@@ -388,7 +387,6 @@ func (r *summing) contribute(i int, opening []byte) {
 		return
 	}
 	r.report.Contributing += r.clock() - began
-	r.report.Paid++
 	d := r.keep(upload)
 	r.devices[d] = c
 	r.upload(d)

@@ -17,9 +17,7 @@ type Result struct {
 	End      time.Duration        // virtual
 	Traces   [][]learner.Input    // of the life since the last restart; nil unless Config.Trace
 	Edges    [][]learner.Edge     // at the end
-	// Of discovery: how many exchanges of candidates were begun, and when an edge
-	// came or went.
-	Exchanges   int
+	// EdgeChanges is when an edge came or went, of discovery.
 	EdgeChanges []time.Duration
 }
 
@@ -57,8 +55,7 @@ func (s *simulation) result() (*Result, error) {
 		return nil, err
 	}
 	r := &Result{
-		States: s.states(), Sent: map[learner.Kind]int{}, End: s.last,
-		Exchanges: s.exchanges, EdgeChanges: s.edgeChanges,
+		States: s.states(), Sent: map[learner.Kind]int{}, End: s.last, EdgeChanges: s.edgeChanges,
 	}
 	for i := range s.shards {
 		h := &s.shards[i]

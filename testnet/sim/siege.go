@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"p2pnode/learner"
@@ -43,13 +42,11 @@ type Siege struct {
 // Besieged says what of honest nodes is honest, as shares from 0 to 1, in the mean over the
 // nodes.
 type Besieged struct {
-	At         time.Duration
-	Edges      float64
-	LeastEdges float64 // of the one node in twenty that has the smallest share
-	Weight     float64 // of all edges
-	View       float64 // of the peers that a node knows
-	Neighbours float64 // honest ones of a node, in the mean: a number
-	Short      float64 // of the nodes: those with fewer of these than they want
+	At     time.Duration
+	Edges  float64
+	Weight float64 // of all edges
+	View   float64 // of the peers that a node knows
+	Short  float64 // of the nodes: those with fewer honest neighbours than they want
 }
 
 const (
@@ -260,7 +257,6 @@ func (s *siege) withdraw() {
 // look measures what of the honest nodes is honest.
 func (s *siege) look() {
 	b := Besieged{At: s.now}
-	least := make([]float64, len(s.nodes))
 	n := float64(len(s.nodes))
 	for i := range s.nodes {
 		var all, honest, weight, honestWeight float64
@@ -276,12 +272,10 @@ func (s *siege) look() {
 				honestWeight += e.Weight
 			}
 		}
-		least[i] = honest / max(1, all)
-		b.Edges += least[i] / n
+		b.Edges += honest / max(1, all) / n
 		if weight > 0 {
 			b.Weight += honestWeight / weight / n
 		}
-		b.Neighbours += honest / n
 		if honest < float64(s.Graph.Degree) {
 			b.Short += 1 / n
 		}
@@ -293,7 +287,5 @@ func (s *siege) look() {
 		}
 		b.View += good / float64(max(1, len(known))) / n
 	}
-	slices.Sort(least)
-	b.LeastEdges = least[len(least)/20]
 	s.Look(b)
 }

@@ -154,7 +154,6 @@ type simulation struct {
 
 	finders     []finder // of discovery
 	agenda      agendaOfTalks
-	exchanges   int
 	edgeChanges []time.Duration
 }
 

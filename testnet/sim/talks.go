@@ -122,9 +122,6 @@ func (s *simulation) talk() error {
 
 // call sends a request.
 func (s *simulation) call(i int, c peering.Call) {
-	if c.Kind == peering.Exchange {
-		s.exchanges++
-	}
 	to := int(s.index[c.To.Peer])
 	s.carry(i, talk{kind: isAsked, who: to, from: i, request: c.Request, sent: s.now})
 }
