@@ -31,12 +31,7 @@ reason is left.`,
   p2pnode pause --reason "metered network"`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (paused, error) {
-				if err := owner.Pause(ctx, reason); err != nil {
-					return paused{}, err
-				}
-				return pausedNow(owner, ctx)
-			}, pausedText(dirFlag(o.dir)))
+			return changePauses(cmd, o, api.Owner.Pause, reason)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, in a few words")
@@ -54,21 +49,22 @@ only that one is taken back, and others go on to pause the node.`,
   p2pnode resume --reason "metered network"`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd, o, func(owner api.Owner, ctx context.Context) (paused, error) {
-				if err := owner.Resume(ctx, reason); err != nil {
-					return paused{}, err
-				}
-				return pausedNow(owner, ctx)
-			}, pausedText(dirFlag(o.dir)))
+			return changePauses(cmd, o, api.Owner.Resume, reason)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "the one reason to take back")
 	return c
 }
 
-func pausedNow(owner api.Owner, ctx context.Context) (paused, error) {
-	s, err := owner.Progress(ctx)
-	return paused{s.Paused, len(s.Paused) > 0 && s.Sums.Await()}, err
+// changePauses adds a reason or takes one back, and shows those that there are then.
+func changePauses(cmd *cobra.Command, o *options, change func(api.Owner, context.Context, string) error, reason string) error {
+	return ask(cmd, o, func(owner api.Owner, ctx context.Context) (paused, error) {
+		if err := change(owner, ctx, reason); err != nil {
+			return paused{}, err
+		}
+		s, err := owner.Progress(ctx)
+		return paused{s.Paused, len(s.Paused) > 0 && s.Sums.Await()}, err
+	}, pausedText(dirFlag(o.dir)))
 }
 
 // pausedText returns what says whether a node is paused, with commands that name the directory
