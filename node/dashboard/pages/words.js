@@ -45,7 +45,7 @@ export function bytes(n) {
 }
 
 // isMember reports whether this node is a member of the committee.
-export const isMember = (sums) => Boolean(sums?.committee.members.some((m) => m.self));
+const isMember = (sums) => Boolean(sums?.committee.members.some((m) => m.self));
 
 // sumsWait reports whether private sums wait for this node, a member of the committee, while it is away.
 export const sumsWait = (sums) => isMember(sums) && sums.sums.some((k) => k.state !== 'here' && k.state !== 'dead');
