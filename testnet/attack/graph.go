@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -82,10 +83,14 @@ func surround(ctx context.Context, f *field) ([]Bar, error) {
 // exchanges, until ctx ends.
 func (s *stranger) flatter(ctx context.Context, i int, all []*stranger) {
 	victim := s.field.victim()
+	var said atomic.Pointer[entry] // what the victim says of itself
 	lie := func() (own entry, known []entry) {
+		if e := said.Load(); e != nil {
+			return s.alike(*e, i), alikes(all, *e, i)
+		}
 		return s.unknown(), nil
 	}
-	s.answer(func() (entry, []entry) { return lie() })
+	s.answer(lie)
 	for ctx.Err() == nil {
 		if s.meet(ctx, victim) != nil {
 			return
@@ -93,9 +98,8 @@ func (s *stranger) flatter(ctx context.Context, i int, all []*stranger) {
 		own, known := lie()
 		answer, err := s.ask(ctx, victim, request{kind: gossip.EdgeExchange, own: own, known: known})
 		if err == nil && len(answer.own.vector) > 0 {
-			said := answer.own
-			lie = func() (entry, []entry) { return s.alike(said, i), alikes(all, said, i) }
-			_, _ = s.ask(ctx, victim, request{kind: gossip.EdgeAsk, own: s.alike(said, i)})
+			said.Store(&answer.own)
+			_, _ = s.ask(ctx, victim, request{kind: gossip.EdgeAsk, own: s.alike(answer.own, i)})
 		}
 		if rest(ctx, 2*time.Second) != nil {
 			return
