@@ -6,9 +6,12 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
@@ -107,6 +110,48 @@ func (u arriving) GateMaListener(l manet.Listener) transport.GatedMaListener {
 	return u.Upgrader.GateMaListener(arrivals{l})
 }
 
+// UpgradeGatedMaListener implements [transport.Upgrader].
+func (u arriving) UpgradeGatedMaListener(t transport.Transport, l transport.GatedMaListener) transport.Listener {
+	return u.Upgrader.UpgradeGatedMaListener(t, pinged{l})
+}
+
+// Upgrade implements [transport.Upgrader], for connections that this host opens.
+func (u arriving) Upgrade(ctx context.Context, t transport.Transport, c manet.Conn, d network.Direction, p peer.ID, scope network.ConnManagementScope) (transport.CapableConn, error) {
+	answerFew(c)
+	return u.Upgrader.Upgrade(ctx, t, c, d, p, scope)
+}
+
+// pinged is a listener for WebSocket on whose connections few pings are answered.
+type pinged struct{ transport.GatedMaListener }
+
+// Accept implements [transport.GatedMaListener].
+func (l pinged) Accept() (manet.Conn, network.ConnManagementScope, error) {
+	c, scope, err := l.GatedMaListener.Accept()
+	answerFew(c)
+	return c, scope, err
+}
+
+// pingsApart is how far apart answers to pings of WebSocket are at least.
+const pingsApart = time.Second
+
+// answerFew answers one ping of WebSocket each pingsApart. Peers send none, but a program between
+// them may.
+func answerFew(c manet.Conn) {
+	socket, ok := c.(*websocket.Conn)
+	if !ok {
+		return
+	}
+	var last time.Time // used by who reads
+	pong := socket.PingHandler()
+	socket.SetPingHandler(func(text string) error {
+		if time.Since(last) < pingsApart {
+			return nil
+		}
+		last = time.Now()
+		return pong(text)
+	})
+}
+
 // arrivals are what comes to a listener.
 type arrivals struct{ manet.Listener }
 
@@ -119,10 +164,70 @@ func (l arrivals) Accept() (manet.Conn, error) {
 	return &Arrival{Conn: c}, nil
 }
 
+const (
+	// unproven is how many bytes a connection may bring before its other end has proved who it
+	// is: libp2p's greetings take one thousand, and a request for WebSocket some hundreds. What is
+	// answered counts as answer for each time; six are the most that honest greetings take.
+	unproven, answer = 8 << 10, 512
+	// ahead is how many more than it has brought may be read of one later: the longest encrypted
+	// message, which is read whole, and what is read before somebody asks for it.
+	ahead = 80 << 10
+	// beside is how many bytes may be around each piece of what a connection brings, and one
+	// more for each 128: 32 and fewer, for encryption and WebSocket.
+	beside = 64
+)
+
+var errEmpty = errors.New("reach: a connection brings nothing")
+
 // Arrival is a connection that has come over TCP.
 type Arrival struct {
 	manet.Conn
-	closes func(io.Closer) error // nil: at once
+	closes  func(io.Closer) error // nil: at once
+	bounded bool                  // otherwise nothing below counts
+	left    atomic.Int64          // bytes that may be read
+	proved  atomic.Bool           // who the other end is
+}
+
+// Bound makes the connection end when much is read of it that brings nothing: libp2p goes on for
+// as long as somebody names protocols of encryption that it does not know, asks for web pages, or
+// sends pings and empty messages of WebSocket. It must be called before anybody else has the
+// connection. Then one goroutine at a time reads, and says what that brought.
+func (a *Arrival) Bound() {
+	a.bounded = true
+	a.left.Store(unproven)
+}
+
+// Proved notes that the other end has proved who it is.
+func (a *Arrival) Proved() {
+	a.proved.Store(true)
+	a.left.Store(ahead)
+}
+
+// Brought notes that there was a piece of so many bytes in what was read.
+func (a *Arrival) Brought(n int) {
+	a.left.Store(min(a.left.Load()+int64(n+n>>7+beside), ahead))
+}
+
+// Read implements [net.Conn].
+func (a *Arrival) Read(p []byte) (int, error) {
+	if !a.bounded {
+		return a.Conn.Read(p)
+	}
+	left := a.left.Load()
+	if left <= 0 {
+		return 0, errEmpty
+	}
+	n, err := a.Conn.Read(p[:min(int64(len(p)), left)])
+	a.left.Add(-int64(n))
+	return n, err
+}
+
+// Write implements [net.Conn].
+func (a *Arrival) Write(p []byte) (int, error) {
+	if a.bounded && !a.proved.Load() && a.left.Add(-answer) < 0 {
+		return 0, errEmpty
+	}
+	return a.Conn.Write(p)
 }
 
 // ClosedBy sets who closes the connection when it should be closed. It must be called

@@ -1,8 +1,10 @@
 package reach
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -258,3 +260,87 @@ func TestWebSocketConnectionsArrive(t *testing.T) {
 		t.Errorf("a %T arrives", came)
 	}
 }
+
+// Few pings of WebSocket are answered, whoever sends them.
+func TestFewPingsOfWebSocketAreAnswered(t *testing.T) {
+	h, _ := newHost(t, true, "/ip4/127.0.0.1/tcp/0/ws")
+	at, err := manet.ToNetAddr(listening(h)[:2])
+	require.NoError(t, err)
+	c, err := net.Dial("tcp", at.String())
+	require.NoError(t, err)
+	defer c.Close()
+	const pings, ping = 1000, "\x89\x80\x00\x00\x00\x00"
+	const offer = "\x82\x97\x00\x00\x00\x00\x13/multistream/1.0.0\n\x02x\n" // of a protocol that nobody knows
+	_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+	require.NoError(t, err)
+	var answers []byte
+	until := func(end string) {
+		for some := make([]byte, 4096); !bytes.Contains(answers, []byte(end)); {
+			n, err := c.Read(some)
+			require.NoError(t, err)
+			answers = append(answers, some[:n]...)
+		}
+	}
+	until("\r\n\r\n")
+	_, err = io.WriteString(c, strings.Repeat(ping, pings)+offer)
+	require.NoError(t, err)
+	until("na\n")
+	if len(answers) > pings {
+		t.Errorf("%d pings are answered with %d bytes", pings, len(answers))
+	}
+}
+
+// What brings nothing is read for a while, and what brings something without end.
+func TestConnectionsThatBringNothingEnd(t *testing.T) {
+	for what, c := range map[string]struct {
+		proved     bool
+		size       int // of each message
+		brought    int // by each, less than 0: nothing
+		from, most int // bytes that are read
+	}{
+		"before the proof":   {size: 100, brought: -1, from: unproven, most: unproven},
+		"nothing":            {proved: true, size: 100, brought: -1, from: ahead, most: ahead},
+		"empty messages":     {proved: true, size: 1000, brought: 0, from: ahead, most: 2 * ahead},
+		"encrypted pings":    {proved: true, size: 12 + 32, brought: 12, from: endless, most: endless},
+		"encrypted messages": {proved: true, size: 64<<10 + 18 + 16*8, brought: 64 << 10, from: endless, most: endless},
+	} {
+		near, far := net.Pipe()
+		defer far.Close()
+		a := &Arrival{Conn: wrapped{near}}
+		a.Bound()
+		if c.proved {
+			a.Proved()
+		}
+		go func() {
+			for {
+				if _, err := far.Write(make([]byte, 4096)); err != nil {
+					return
+				}
+			}
+		}()
+		read := 0
+		for message := make([]byte, c.size); read < endless; {
+			n, err := io.ReadFull(a, message)
+			read += n
+			if err != nil {
+				break
+			}
+			if c.brought >= 0 {
+				a.Brought(c.brought)
+			}
+		}
+		if read < min(c.from, endless) || c.most < endless && read > c.most {
+			t.Errorf("%s: %d bytes are read, want %d to %d", what, read, c.from, c.most)
+		}
+		require.NoError(t, near.Close())
+	}
+}
+
+// endless is much more than a connection may bring without anything in it.
+const endless = 4 << 20
+
+// wrapped is a connection without addresses.
+type wrapped struct{ net.Conn }
+
+func (wrapped) LocalMultiaddr() multiaddr.Multiaddr  { return nil }
+func (wrapped) RemoteMultiaddr() multiaddr.Multiaddr { return nil }

@@ -197,6 +197,9 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 		}
 		return false
 	}
+	if under, ok := c.(*reach.Arrival); ok {
+		under.Bound()
+	}
 	a := &arrival{conn: conn}
 	a.forgets = time.AfterFunc(handshakes, func() {
 		e.mu.Lock()

@@ -38,6 +38,9 @@ func (m introductions) NewConn(c net.Conn, server bool, scope network.PeerScope)
 		chosen = m.tcp
 	}
 	under := m.entrance.peerConn(c, scope.Peer())
+	if server {
+		under.arrival = m.entrance.proved(c)
+	}
 	conn, err := chosen.NewConn(under, server, scope)
 	if err != nil {
 		return nil, err

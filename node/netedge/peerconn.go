@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	manet "github.com/multiformats/go-multiaddr/net"
 
+	"p2pnode/discovery/reach"
 	"p2pnode/internal/turn"
 )
 
@@ -33,6 +35,7 @@ type peerConn struct {
 	entrance *Entrance
 	peer     peer.ID
 	intake   *intake
+	arrival  *reach.Arrival // what is under it; nil unless the peer has opened it over TCP
 
 	frames frames // the goroutine that reads uses them
 
@@ -59,6 +62,27 @@ func (e *Entrance) peerConn(c net.Conn, p peer.ID) *peerConn {
 	return o
 }
 
+// proved notes that a connection that a peer has opened is encrypted. It returns what is under it;
+// nil: nothing that has come over TCP.
+func (e *Entrance) proved(c net.Conn) *reach.Arrival {
+	known, _ := manet.FromNetAddr(c.RemoteAddr()) // none over a relay
+	from, ok := addrPort(known)
+	if !ok {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.waiting[from]
+	if a == nil {
+		return nil
+	}
+	under, ok := a.conn.(*reach.Arrival)
+	if ok {
+		under.Proved()
+	}
+	return under
+}
+
 // accepts notes that somebody has looked at all streams before, and waits for the next.
 func (c *peerConn) accepts() {
 	c.mu.Lock()
@@ -83,7 +107,10 @@ func (c *peerConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	began, opened, pings := c.frames.read(p[:n])
-	c.intake.add(n + readFrame*began)
+	c.intake.add(max(readFrame, n+readFrame*began)) // a byte may be encrypted alone
+	if c.arrival != nil {
+		c.arrival.Brought(n)
+	}
 	if pings > 0 {
 		c.intake.asked(readFrame * pings)
 	}

@@ -177,6 +177,28 @@ func TestTheAddressUnderAConnection(t *testing.T) {
 	}
 }
 
+// Pieces count for more than their bytes, whatever frame they are in: each is decrypted alone.
+func TestSmallPiecesCountForMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		c := newEntrance(Power{}, openDoor{}).peerConn(visitor{near, "198.51.100.1"}, randomPeer(t))
+		go func() {
+			_, err := far.Write([]byte{0, 0, 0, 0, 0, 0, 0, 1, 255, 255, 255, 255}) // the rest is one frame
+			for err == nil {
+				_, err = far.Write([]byte{1})
+			}
+		}()
+		var read atomic.Int64
+		go io.Copy(counts{&read}, c)
+		synctest.Wait()
+		if n := read.Load(); n < readMore/readFrame || n > (readMore+2*readPiece)/readFrame {
+			t.Errorf("%d pieces of a byte are read", n)
+		}
+		require.NoError(t, c.Close())
+		require.NoError(t, far.Close())
+	})
+}
+
 // Small frames count for more than their bytes, also those of a neighbour.
 func TestSmallFramesCountForMore(t *testing.T) {
 	for _, wanted := range []bool{false, true} {

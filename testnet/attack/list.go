@@ -18,6 +18,7 @@ func Scenarios() []Scenario {
 		edges(),
 		heavy(),
 		crumbs(),
+		beneath(),
 		friends(),
 		packets(),
 		hellos(),
