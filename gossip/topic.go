@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"p2pnode/internal/turn"
+	"p2pnode/learner"
 )
 
 // ownerLength is how many characters of the owner's peer ID a topic carries. 16
@@ -28,6 +29,9 @@ const (
 	// messages are shorter and hold as many bytes.
 	usualMessage = 64<<10 + envelopeSize
 )
+
+// largestRPC is the size of the longest message that gossipsub takes, in bytes.
+func largestRPC(r learner.Rules) int { return max(usualMessage, largest(r)+envelopeSize) }
 
 // queueFor is the length of the queues for messages of so many bytes.
 func queueFor(size int) int { return min(queueLength, queueLength*usualMessage/size) }
@@ -65,7 +69,7 @@ func newPubSub(ctx context.Context, g *Gossip) (*pubsub.PubSub, error) {
 	subscriptions := newSubscriptions(g.config.Network, g.host.ID(), func(p peer.ID) bool {
 		return g.host.Network().Connectedness(p) != network.NotConnected
 	})
-	size := max(usualMessage, largest(g.config.Rules)+envelopeSize)
+	size := largestRPC(g.config.Rules)
 	scores, thresholds := g.scoring()
 	return pubsub.NewGossipSub(ctx, guardedHost{g.host, g, ctx},
 		pubsub.WithGossipSubParams(params),

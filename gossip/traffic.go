@@ -1,8 +1,12 @@
 package gossip
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
@@ -11,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/reputation"
@@ -27,9 +32,15 @@ const (
 	// Reads of a stream are counted readsAtOnce at a time, each as readBytes: short
 	// messages cost as much as long ones.
 	readsAtOnce, readBytes = 64, 64
+	// A message may have fewPieces, and one more for each pieceBytes of it. Those of honest nodes
+	// have 22 and more on average: a request is for a topic and the names of messages on it.
+	fewPieces, pieceBytes = 64, 16
 )
 
-var errTooMuch = errors.New("the peer sends more than any honest node")
+var (
+	errTooMuch = errors.New("the peer sends more than any honest node")
+	errPieces  = errors.New("the peer sends a message in more pieces than any honest node")
+)
 
 // inspect looks at what a peer sent before gossipsub does; an error drops all of it. It
 // counts what the peer wrote itself, and what it passed on without being asked.
@@ -104,6 +115,7 @@ func (g *Gossip) guard(life context.Context, next network.StreamHandler) network
 			return
 		}
 		m := &metered{Stream: s, gossip: g}
+		m.in = bufio.NewReader(under{m})
 		next(m)
 		if !m.broken && life.Err() == nil {
 			g.counts.miss(Malformed, 1)
@@ -112,12 +124,15 @@ func (g *Gossip) guard(life context.Context, next network.StreamHandler) network
 	}
 }
 
-// metered is a stream that counts a peer's short messages. One goroutine reads from it.
+// metered is a stream that counts a peer's short messages, and ends at one in many pieces. One
+// goroutine reads from it.
 type metered struct {
 	network.Stream
-	gossip *Gossip
-	reads  int
-	broken bool // the last read failed
+	gossip  *Gossip
+	in      *bufio.Reader
+	message []byte // what of the last one is not read yet
+	reads   int
+	broken  bool // the last read failed
 }
 
 // Read implements [io.Reader].
@@ -129,9 +144,76 @@ func (m *metered) Read(b []byte) (int, error) {
 			return 0, errors.Join(errTooMuch, m.Reset())
 		}
 	}
-	n, err := m.Stream.Read(b)
-	m.broken = err != nil
+	if len(m.message) == 0 {
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, m.message)
+	m.message = m.message[n:]
+	return n, nil
+}
+
+// under reads from the stream of a metered one.
+type under struct{ *metered }
+
+// Read implements [io.Reader].
+func (u under) Read(b []byte) (int, error) {
+	n, err := u.Stream.Read(b)
+	u.broken = err != nil
 	return n, err
+}
+
+// next reads a message with its length. Of one that is too long it reads the length only:
+// gossipsub ends the stream for it.
+func (m *metered) next() error {
+	length, err := binary.ReadUvarint(m.in)
+	if err != nil {
+		return err
+	}
+	head := binary.AppendUvarint(nil, length)
+	begin := len(head)
+	if length > uint64(largestRPC(m.gossip.config.Rules)) {
+		m.message = head
+		return nil
+	}
+	whole := bytes.NewBuffer(head)
+	if _, err = io.CopyN(whole, m.in, int64(length)); err != nil { // grows as it arrives
+		return err
+	}
+	body := whole.Bytes()[begin:]
+	if piecesIn(body, 0) > fewPieces+len(body)/pieceBytes {
+		return errPieces
+	}
+	m.message = whole.Bytes()
+	return nil
+}
+
+// piecesIn counts what gossipsub makes of a message, which is a hundred bytes and more in memory
+// for each, however short: subscriptions, models, and requests with all names in them.
+func piecesIn(message []byte, depth int) (n int) {
+	const publish, control = 2, 3 // the numbers of the fields
+	const model = 6               // is as much in memory as this many others, and longer than they are
+	for len(message) > 0 {
+		field, kind, size := protowire.ConsumeTag(message)
+		if size < 0 {
+			return n // gossipsub will not read it either
+		}
+		value := message[size:]
+		if size = protowire.ConsumeFieldValue(field, kind, value); size < 0 {
+			return n
+		}
+		n++
+		if depth == 0 && field == publish {
+			n += model - 1
+		}
+		if kind == protowire.BytesType && (depth == 0 && field == control || depth == 1) {
+			inside, _ := protowire.ConsumeBytes(value)
+			n += piecesIn(inside, depth+1)
+		}
+		message = value[size:]
+	}
+	return n
 }
 
 // scoring passes the offences of peers on to gossipsub: it asks a peer with two strikes

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,13 @@ func TestFloodsAreRefused(t *testing.T) {
 				have.MessageIDs = append(have.MessageIDs, id)
 			}
 			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Control: &pb.ControlMessage{Ihave: []*pb.ControlIHave{have}}} })
+		}},
+		"pieces": {reputation.Malformed, func(a *attacker, victim, _ *node) {
+			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Publish: slices.Repeat([]*pb.Message{{}}, 1000)} })
+		}},
+		"names without letters": {reputation.Malformed, func(a *attacker, victim, _ *node) {
+			want := &pb.ControlIWant{MessageIDs: make([]string, 1000)}
+			a.pour(victim, func(uint64) *pb.RPC { return &pb.RPC{Control: &pb.ControlMessage{Iwant: []*pb.ControlIWant{want}}} })
 		}},
 		"graft": {reputation.Control, func(a *attacker, victim, _ *node) {
 			a.pour(victim, func(uint64) *pb.RPC {
