@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	mathrand "math/rand/v2"
+	"slices"
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
@@ -29,7 +30,7 @@ func models() Scenario {
 func control() Scenario {
 	return Scenario{
 		Name: "control", Daemons: true,
-		About: "sends IHAVE, IWANT, GRAFT and subscriptions without end, from identities of which half let nobody open a stream to them",
+		About: "sends IHAVE, IWANT, GRAFT and subscriptions without end, or messages full of empty ones, from identities of which half let nobody open a stream to them",
 		Run:   onField(plain, flooded("control messages", 64, chatter)),
 	}
 }
@@ -189,10 +190,26 @@ func chatter(ctx context.Context, i int, s *stranger) {
 		if s.meet(ctx, victim) != nil {
 			return
 		}
-		if out.send(ctx, controls(topics)) != nil && rest(ctx, refused) != nil {
+		rpc := controls(topics)
+		if i%4 >= 2 {
+			rpc = empties()
+		}
+		if out.send(ctx, rpc) != nil && rest(ctx, refused) != nil {
 			return
 		}
 	}
+}
+
+// empties is one RPC full of models, requests and names in which nothing is.
+func empties() *pb.RPC {
+	const many = 8000
+	switch mathrand.N(3) {
+	case 0:
+		return &pb.RPC{Publish: slices.Repeat([]*pb.Message{{}}, many)}
+	case 1:
+		return &pb.RPC{Control: &pb.ControlMessage{Ihave: slices.Repeat([]*pb.ControlIHave{{}}, many)}}
+	}
+	return &pb.RPC{Control: &pb.ControlMessage{Iwant: []*pb.ControlIWant{{MessageIDs: make([]string, many)}}}}
 }
 
 // controls is one RPC full of control messages about topics, as long as the victim
