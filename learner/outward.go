@@ -14,6 +14,7 @@ const negligible = 8
 type line struct {
 	kappa float64
 	wary  bool    // of the noise in the centre, see [search.doubt]
+	loose bool    // in its constant, see [search.loosen]
 	sides [2]side // weaker pulls, stronger pulls
 }
 
@@ -35,6 +36,9 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	}
 	if noise && !s.raw {
 		lines = append(lines, line{kappa: s.kappas[0], wary: true})
+	}
+	if s.aside > 0 { // competes with the others; what a prior says of its constant is worth more
+		lines = append(lines, line{kappa: 0, loose: true})
 	}
 	for distance := 0; ; distance++ {
 		more := false
@@ -63,6 +67,9 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 func (s *search) extend(f fits, l *line, i, octave int, first bool) bool {
 	end := &l.sides[i]
 	centre, weight, theta := s.centre(l.kappa), s.pull(l.kappa, octave), slices.Clone(end.last.theta)
+	if l.loose {
+		s.loosen(weight, octave)
+	}
 	if l.kappa != 0 {
 		s.doubt(weight, centre, l)
 	}

@@ -77,6 +77,7 @@ type search struct {
 	labels    moments       // of the prior's first score and the labels
 	records   float64       // how many there are
 	spreads   []float64     // how much each coordinate varies, see [Task.spreads]; nil: all alike
+	aside     float64       // how far the owner's numbers lie to one side, see [Task.aside]
 	noise     *mat.SymDense // covariance of the noise in the prior, see [Walk]; nil: not known
 	variance  []float64     // of it, in the coordinates of the fits; nil: not known
 	raw       bool          // none of the noise was held back, as the ridge of a sum does
@@ -108,6 +109,7 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 		sure := explained * m / (explained*m + 1)
 		u := t.usual()
 		s.spreads = t.spreads(train)
+		s.aside = t.aside(train, s.spreads)
 		s.plausible, s.nearer = t.plausible(train, s.spreads), math.Log2(1+near*explained*sure)
 		s.constant = 1 + u.constant*explained*sure
 		s.worth = math.Log(sure + chance)
@@ -230,6 +232,15 @@ func (s *search) pull(kappa float64, octave int) []float64 {
 		}
 	}
 	return weight
+}
+
+// loosen weakens the pull of the constant, which is the score in the middle of all ranges. Where the
+// owner's numbers lie far from there, a score among them is what is plausible, and the constant is
+// that less what the weights of the numbers make of the distance: its variance is larger by theirs.
+// Otherwise steep lines would be pulled flat, since their constants are far away.
+func (s *search) loosen(weight []float64, octave int) {
+	constant := &weight[len(weight)-1]
+	*constant /= 1 + *constant*s.aside/(math.Ldexp(s.task.Local.Eta, octave)*s.task.Constant*s.task.Constant)
 }
 
 // doubt weakens the pull to a noisy centre of numbers: models spread around it by the variance that
@@ -365,8 +376,11 @@ func indicator(yes bool) float64 {
 // guess: if it is right it helps, and far from what the records say it does no harm.
 func (s *search) implausibility(kappa float64, octave int) float64 {
 	off, own, worth := float64(octave)-s.plausible, float64(octave), 0.
-	if kappa != 0 {
+	switch {
+	case kappa != 0:
 		off, worth = off-s.nearer, s.worth
+	case s.aside > 0:
+		worth = -math.Ln2 // two lines share the weight of one
 	}
 	return -math.Log(bellCurve(off/spread)+s.trust*bellCurve(own)) - worth
 }

@@ -47,6 +47,33 @@ func (t *Task) spreads(train *Rows) []float64 {
 	return spreads
 }
 
+// aside is how far the owner's numbers lie to one side of the middle of their ranges: the sum of the
+// squares of their means, as far as these are surely there, less their variance, each over its
+// spread. It is 0 where they lie on both sides or do not vary, and where the target is no number or
+// the model has no constant.
+func (t *Task) aside(train *Rows, spreads []float64) (aside float64) {
+	if spreads == nil || t.Constant == 0 || t.lossKind().target != numberTarget {
+		return 0
+	}
+	m, at := float64(train.Len()), 0
+	for i := range t.Features {
+		f := &t.Features[i]
+		if f.ranged() && m > 1 {
+			var of moments
+			for r := range train.All() {
+				of.add(r.X[at], r.X[at], m)
+			}
+			if variance, _ := of.variances(); !of.constant() {
+				variance *= m / (m - 1)
+				sure := max(0, math.Abs(of.x)-2*math.Sqrt(variance/m))
+				aside += max(0, sure*sure-variance) / spreads[at]
+			}
+		}
+		at += f.width()
+	}
+	return aside
+}
+
 // scaleFeatures multiplies the features of each block of v, which has the given width, by the
 // spreads, in place.
 func scaleFeatures(v []float64, width int, spreads []float64) {
