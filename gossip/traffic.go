@@ -150,7 +150,9 @@ func (m *metered) Read(b []byte) (int, error) {
 		}
 	}
 	n := copy(b, m.message)
-	m.message = m.message[n:]
+	if m.message = m.message[n:]; len(m.message) == 0 {
+		m.message = nil // it may be of megabytes
+	}
 	return n, nil
 }
 
