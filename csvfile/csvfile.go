@@ -183,12 +183,23 @@ func (t *Reader) header() error {
 			return fmt.Errorf("the name of column %d is not text in UTF-8; save the file as CSV in UTF-8", i+1)
 		}
 		if first, twice := t.at[name]; twice {
-			return fmt.Errorf("columns %[2]d and %[3]d are both named %[1]q; rename one", name, first+1, i+1)
+			return sameName(name, first+1, i+1)
 		}
 		t.at[name] = i
 		t.Columns = append(t.Columns, name)
 	}
 	return nil
+}
+
+// sameName is the error of two columns of one name. What may be a value of somebody's is not shown.
+func sameName(name string, first, second int) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("columns %d and %d have no name: the first line must name the columns; take out a title above them, or give each a name", first, second)
+	case startsNumber(name):
+		return fmt.Errorf("columns %d and %d have one name, which looks like a value: if the first line is a record, write a line above it that names the columns; else rename one", first, second)
+	}
+	return fmt.Errorf("columns %d and %d are both named %q; rename one", first, second, name)
 }
 
 // Column returns the place of a column and whether there is one of that name.

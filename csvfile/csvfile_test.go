@@ -92,21 +92,23 @@ func TestPipe(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                        "first line must name the columns",
-		"\n\n":                    "first line must name the columns",
-		"a,b,a\n1,2,3\n":          `columns 1 and 3 are both named "a"`,
-		"a,gr\xf6\xdfe\n1,2\n":    "column 2 is not text in UTF-8",
-		"\x1f\x8b\x08\x08 a,b":    "gunzip",
-		"PK\x03\x04\x14\x00 a,b":  "a spreadsheet's workbook",
-		"\xff\xfea\x00,\x00b":     "UTF-16",
-		"\xfe\xff\x00a\x00,":      "UTF-16",
-		"a\x00,\x00b\x00\n\x00":   "UTF-16",
-		"abc\x00,d\ne":            "not text",
-		"\ufeffsep=,\na,b\n1,2\n": "take that line out",
-		"\"SEP=;\"\na;b\n1;2\n":   "take that line out",
-		"a,b\r1,2\r3,4\r":         "CR alone",
-		"a,\"b\n1,2\n":            "line 1: a quotation mark is not closed",
-		"a,b\"c\n1,2\n":           "line 1: a quotation mark within a cell, at byte 4",
+		"":                         "first line must name the columns",
+		"\n\n":                     "first line must name the columns",
+		"a,b,a\n1,2,3\n":           `columns 1 and 3 are both named "a"`,
+		"Report of May,,\na,b,c\n": "columns 2 and 3 have no name: the first line must name the columns",
+		"3.25,3.25,a\n4,5,b\n":     "columns 1 and 2 have one name, which looks like a value",
+		"a,gr\xf6\xdfe\n1,2\n":     "column 2 is not text in UTF-8",
+		"\x1f\x8b\x08\x08 a,b":     "gunzip",
+		"PK\x03\x04\x14\x00 a,b":   "a spreadsheet's workbook",
+		"\xff\xfea\x00,\x00b":      "UTF-16",
+		"\xfe\xff\x00a\x00,":       "UTF-16",
+		"a\x00,\x00b\x00\n\x00":    "UTF-16",
+		"abc\x00,d\ne":             "not text",
+		"\ufeffsep=,\na,b\n1,2\n":  "take that line out",
+		"\"SEP=;\"\na;b\n1;2\n":    "take that line out",
+		"a,b\r1,2\r3,4\r":          "CR alone",
+		"a,\"b\n1,2\n":             "line 1: a quotation mark is not closed",
+		"a,b\"c\n1,2\n":            "line 1: a quotation mark within a cell, at byte 4",
 	} {
 		if _, _, _, err := read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
