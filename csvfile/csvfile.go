@@ -109,6 +109,7 @@ var (
 	errBytes = errors.New("the file is not text: it has bytes of 0; save it as CSV in UTF-8")
 	errGzip  = errors.New("the file is compressed by gzip; unpack it first, as gunzip does")
 	errZip   = errors.New("the file is a ZIP archive or a spreadsheet's workbook; unpack it, or save it as CSV in UTF-8")
+	errJSON  = errors.New("the file is JSON: write it as CSV, with a first line that names the columns and a line for each record")
 	errEmpty = errors.New("there is no header line: the first line must name the columns")
 	errSep   = errors.New("the first line names the sign between cells, for spreadsheets only, and not the columns: take that line out; the sign is found without it")
 	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
@@ -131,12 +132,17 @@ func encoding(start []byte) error {
 		return errUTF16
 	case bytes.IndexByte(start, 0) >= 0:
 		return errBytes
+	case startOfJSON.Match(start):
+		return errJSON
 	}
 	if end := bytes.IndexByte(start, '\r'); end >= 0 && end < len(start)-1 && bytes.IndexByte(start, '\n') < 0 {
 		return errCR
 	}
 	return nil
 }
+
+// startOfJSON is how an object or a list of objects begins; the first line may end within it.
+var startOfJSON = regexp.MustCompile(`^\x{feff}?\s*(\[\s*)?(\{\s*("|\}|$)|\[\s*$)`)
 
 const separators = ",;\t"
 
