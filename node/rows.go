@@ -168,6 +168,11 @@ func Complete(t *learner.Task, row *rowfile.Row, columns []string) error {
 	if near := csvfile.Near(missing[0], others); near != "" {
 		return fmt.Errorf("column %q is missing, but there is %q", missing[0], near)
 	}
+	for _, name := range others {
+		if _, _, err := row.Cell(name); err != nil {
+			return fmt.Errorf("column %q is missing, and %w", missing[0], err)
+		}
+	}
 	return fmt.Errorf("column %q is missing", missing[0])
 }
 
