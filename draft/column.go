@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"p2pnode/csvfile"
 	"p2pnode/learner"
@@ -35,6 +36,14 @@ type Column struct {
 	// faults are what a spreadsheet shows for errors, see [csvfile.Fault]; nothing else is
 	// known of these cells.
 	faults others
+	// unreadable are the cells that are not text in UTF-8.
+	unreadable others
+	// lacking is the sum of a hash of each line without a value: columns of which it is one lack the
+	// same rows.
+	lacking uint64
+	// zeros are numbers of digits alone that begin with 0, and dated those that are a date without
+	// signs, as 20240301.
+	zeros, dated others
 
 	// pointed counts numbers with a point, and grouped those of them whose point may stand
 	// between thousands, in a file whose decimal sign may be the comma. firstGrouped is the
@@ -119,6 +128,9 @@ func (c *Column) add(line int, cell string, comma rune) {
 		c.faults.add(line, cell)
 		c.counting = false
 		return
+	}
+	if !utf8.ValidString(cell) {
+		c.unreadable.add(line, "")
 	}
 	c.distinct.add(cell)
 	c.words += len(strings.Fields(cell))

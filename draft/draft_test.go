@@ -392,6 +392,8 @@ func TestPlanErrors(t *testing.T) {
 		want         string
 	}{
 		{"a,y\n", "", Wishes{}, "no records"},
+		{"a,city,y\n1,Bonn,3\n2,K\xf6ln,4\n3,K\xf6ln,4\n", "", Wishes{}, `column "city": 2 cells are not text in UTF-8, the first on line 3: save the file as CSV in UTF-8`},
+		{"a,city\n1,Bonn\n2,K\xf6ln\n", "", Wishes{}, `column "city": 1 cell is not text`},
 		{"a,y\n1,\n2,?\n", "", Wishes{}, `"y" cannot be predicted: it is empty; name the column to predict with --target`},
 		{"a,y\n1,7\n2,7\n", "", Wishes{}, "all its cells are the same"},
 		{"a,y\n" + strings.Join(made(100, func(i int) string { return fmt.Sprintf("%d,word%d", i%3, i) }), "\n"), "", Wishes{}, "100 different texts"},

@@ -71,6 +71,8 @@ func NewPlan(s *Survey, w Wishes) (*Plan, error) {
 			u.judgement = w.judge(c)
 		}
 		switch {
+		case u.kind != LeftOut && u.unreadable.cells > 0:
+			return nil, fmt.Errorf("column %q: %s not text in UTF-8, the first on line %d: save the file as CSV in UTF-8", c.Name, cellsAre(u.unreadable.cells), u.unreadable.line)
 		case u.target && u.why != "":
 			return nil, fmt.Errorf("column %q cannot be predicted: %s; name the column to predict with --target", c.Name, u.why)
 		case u.kind == "":
