@@ -118,6 +118,9 @@ func (c *Column) full() int { return c.Rows - c.Empty - c.faults.cells }
 func (c *Column) add(line int, cell string, comma rune) {
 	c.Rows++
 	cell = strings.TrimSpace(cell)
+	if nothing(cell) {
+		c.lacking += mixBits(uint64(line))
+	}
 	if learner.Blank(cell) {
 		c.Empty++
 		c.addBlank(line, cell)

@@ -1062,9 +1062,10 @@ func TestWordsForEmptyCellsAreTold(t *testing.T) {
 // Counted columns with cells missing here and there are numbers of their own: no vector can lack one.
 // And a column beside a vector that counts on is not left out, as imports refuse it then.
 func TestCountedColumnsThatAreNoVector(t *testing.T) {
-	file := func(cell func(row, column int) string) string {
+	const few, many = 50, 50 * sampled // rows; of many the sample has none that lacks a number
+	file := func(n int, cell func(row, column int) string) string {
 		rows := []string{strings.Join(made(leastColumns+1, func(i int) string { return fmt.Sprint("e", i) }), ",") + ",y"}
-		for row := range 50 {
+		for row := range n {
 			rows = append(rows, strings.Join(made(leastColumns+1, func(i int) string { return cell(row, i) }), ",")+","+fmt.Sprint(row*row%23))
 		}
 		return strings.Join(rows, "\n") + "\n"
@@ -1094,9 +1095,19 @@ func TestCountedColumnsThatAreNoVector(t *testing.T) {
 			}
 			return whole(row, column)
 		}, nil, false},
+		"as many gaps in each, in few of many rows": {func(row, column int) string {
+			if row == many-1-column {
+				return ""
+			}
+			return whole(row, column)
+		}, nil, false},
 		"the last left out": {whole, map[string]string{fmt.Sprint("e", leastColumns): LeftOut}, false},
 	} {
-		p, err := NewPlan(surveyed(t, file(c.cell), "", ""), Wishes{Public: true, Kinds: c.kinds})
+		n := few
+		if strings.Contains(name, "many rows") {
+			n = many
+		}
+		p, err := NewPlan(surveyed(t, file(n, c.cell), "", ""), Wishes{Public: true, Kinds: c.kinds})
 		require.NoError(t, err)
 		if got := len(p.features()) == 1; got != c.vector || p.BadLines() {
 			t.Errorf("%s: a vector %v, want %v, bad lines %v", name, got, c.vector, p.BadLines())

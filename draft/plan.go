@@ -228,15 +228,9 @@ func (p *Plan) taken(stem string, at, n int) bool {
 }
 
 // gaps reports whether some rows lack some of the n numbers from this column on and have others: a
-// vector cannot, and numbers of their own can. It looks at the sampled rows, and at what was counted
-// of all.
+// vector cannot, and numbers of their own can.
 func (p *Plan) gaps(at, n int) bool {
-	columns := p.uses[at : at+n]
-	lacking := func(u use) int { return u.Empty + u.faults.cells }
-	return slices.ContainsFunc(columns, func(u use) bool { return lacking(u) != lacking(columns[0]) }) ||
-		slices.ContainsFunc(p.survey.rows.kept, func(cells []string) bool {
-			return slices.ContainsFunc(columns, func(u use) bool { return nothing(cells[u.at]) != nothing(cells[columns[0].at]) })
-		})
+	return slices.ContainsFunc(p.uses[at:at+n], func(u use) bool { return u.lacking != p.uses[at].lacking })
 }
 
 // leastColumns is the number of counted columns of numbers from which they are one

@@ -33,6 +33,11 @@ func hash(text string) uint64 {
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * 0x100000001b3
 	}
+	return mixBits(h)
+}
+
+// mixBits is the last step of SplitMix64.
+func mixBits(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	return h ^ h>>31
