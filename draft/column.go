@@ -139,6 +139,7 @@ func (c *Column) add(line int, cell string, comma rune) {
 	c.words += len(strings.Fields(cell))
 	if v, ok := number(cell, comma); ok {
 		c.addNumber(line, v)
+		c.addDigits(line, cell)
 		if comma != ',' && strings.Contains(cell, ".") {
 			c.addPointed(line, cell)
 		}
@@ -200,6 +201,23 @@ func (c *Column) addNumber(line int, v float64) {
 	c.whole = c.whole && v == math.Trunc(v)
 	c.typical.add(v)
 }
+
+// addDigits looks at a number that may be a name, as a postcode is, or a date.
+func (c *Column) addDigits(line int, cell string) {
+	const shortest = 3 // of a name; months and hours may begin with 0 too
+	if strings.Trim(cell, "0123456789") != "" {
+		return
+	}
+	if cell[0] == '0' && len(cell) >= shortest {
+		c.zeros.add(line, cell)
+	}
+	if day, err := time.Parse(dayDigits, cell); err == nil && day.Year() >= 1900 && day.Year() < 2100 {
+		c.dated.add(line, cell)
+	}
+}
+
+// dayDigits is the layout of a date without signs.
+const dayDigits = "20060102"
 
 func (c *Column) addPointed(line int, cell string) {
 	c.pointed++

@@ -117,6 +117,38 @@ func TestDoubtfulNumbers(t *testing.T) {
 	}
 }
 
+// Numbers that may be names or dates are doubted, unless the owner says that they are numbers.
+func TestNumbersThatMayBeNamesOrDates(t *testing.T) {
+	postcodes := []string{"01067", "50667", "00999"}
+	for _, c := range []struct {
+		name string
+		cell func(i int) string
+		want string // "": nothing is said
+	}{
+		{"plz", func(i int) string { return postcodes[i*i%3] }, "some of its numbers begin with 0, as 01067 on line 2: if they are names, as postcodes are, take --kind plz=set"},
+		{"plz", func(i int) string { return fmt.Sprintf("%05d", 500+i*7) }, "some of its numbers begin with 0, as 00500 on line 2: if they are names, as postcodes are, take --kind plz=text"},
+		{"month", func(i int) string { return fmt.Sprintf("%02d", 1+i*i%12) }, ""},
+		{"share", func(i int) string { return fmt.Sprintf("0.%03d", i*i%97) }, ""},
+		{"size", func(i int) string { return fmt.Sprint(i * i % 97 * 1000) }, ""},
+		{"day", func(i int) string { return fmt.Sprint(20240301 + i*i%30) }, "its numbers look like dates, the first on line 2: write 20240301 as 2024-03-01, and they are learned from as times"},
+		{"day", func(i int) string { return fmt.Sprint(20240301 + i*i%97) }, ""}, // 20240335 is none
+	} {
+		file := c.name + ",y\n" + strings.Join(made(90, func(i int) string { return fmt.Sprintf("%s,%d", c.cell(i), i*i%7) }), "\n")
+		said := func(w Wishes) bool {
+			p, err := NewPlan(surveyed(t, file, "", ""), w)
+			require.NoError(t, err)
+			all := strings.Join(p.Doubts(), "\n")
+			return strings.Contains(all, "look like dates") || strings.Contains(all, "begin with 0")
+		}
+		if got := column(t, c.name, made(90, c.cell)...).judge(); got.kind != Number || got.doubt != c.want {
+			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+		if said(Wishes{Public: true, Ranges: map[string]Range{c.name: {0, 1e9}}}) != (c.want != "") || said(Wishes{Public: true, Kinds: map[string]string{c.name: Number}}) {
+			t.Errorf("%s: %q is said otherwise of a wish", c.name, c.want)
+		}
+	}
+}
+
 // A column of which some cells are no numbers or times is doubted, with the first of them.
 func TestDoubtfulCells(t *testing.T) {
 	for _, c := range []struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -66,7 +67,7 @@ func (c *Column) judgeLooks() judgement {
 	case c.names():
 		return judgement{kind: Key}
 	case c.mostlyNumbers():
-		return judgement{kind: Number, log: c.skewed(), doubt: c.strays(Number)}
+		return judgement{kind: Number, log: c.skewed(), doubt: cmp.Or(c.strays(Number), c.written())}
 	}
 	return c.judgeText()
 }
@@ -81,6 +82,22 @@ func (c *Column) strays(kind string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s no %s, the first on line %d, %q: mend them or empty them, or their lines cannot be imported", cellsAre(none.cells), kind, none.line, none.first)
+}
+
+// written describes a column of numbers that may be names or dates, as they are written.
+func (c *Column) written() string {
+	switch {
+	case c.dated.cells > 0 && c.dated.cells == c.Numbers:
+		day, _ := time.Parse(dayDigits, c.dated.first)
+		return fmt.Sprintf("its numbers look like dates, the first on line %d: write %s as %s, and they are learned from as times", c.dated.line, c.dated.first, day.Format(time.DateOnly))
+	case c.zeros.cells > 0 && c.whole:
+		kind := Text
+		if c.values != nil {
+			kind = Set
+		}
+		return fmt.Sprintf("some of its numbers begin with 0, as %s on line %d: if they are names, as postcodes are, take %s", c.zeros.first, c.zeros.line, c.flag("kind", kind))
+	}
+	return ""
 }
 
 // many is one of so many cells.

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -154,6 +155,9 @@ func (w *Wishes) judge(c *Column) judgement {
 	switch kind {
 	case Number:
 		said.log, said.doubt = c.skewed(), c.strays(kind)
+		if w.Kinds[c.Name] == "" {
+			said.doubt = cmp.Or(said.doubt, c.written())
+		}
 	case Time:
 		if why := c.timeless(); why != "" {
 			return judgement{why: why}
