@@ -54,6 +54,20 @@ func (t *Task) Numeric(column string) bool {
 	return column == t.Target.Name && t.Target.Classes == nil || t.inVector(column)
 }
 
+// Numerics is [Task.Numeric] for the columns of row after row: it remembers what it was asked, as
+// a task of thousands of columns is long to search. It is not safe for concurrent use.
+func (t *Task) Numerics() func(column string) bool {
+	known := make(map[string]bool)
+	return func(column string) bool {
+		numeric, asked := known[column]
+		if !asked {
+			numeric = t.Numeric(column)
+			known[column] = numeric
+		}
+		return numeric
+	}
+}
+
 // inVector reports whether the column may hold one number of a vector.
 func (t *Task) inVector(column string) bool {
 	return !t.names(column) && slices.ContainsFunc(t.Features, func(f Feature) bool { return f.Kind == "vector" && f.hasNumber(column) })

@@ -168,7 +168,7 @@ func TestVectorInColumns(t *testing.T) {
 			t.Errorf("%v without the last: %q, %v", names, column, lacks)
 		}
 		for _, name := range names {
-			if !task.Reads(name) || !task.Numeric(name) {
+			if numeric := task.Numerics(); !task.Reads(name) || !task.Numeric(name) || !numeric(name) || !numeric(name) || numeric("none") {
 				t.Errorf("%s is none of the task's", name)
 			}
 		}

@@ -31,13 +31,14 @@ func (n *Node) Put(ctx context.Context, l api.Lines) (api.Acknowledgement, error
 	}
 	var arrivals []storage.Arrival
 	ack := api.Acknowledgement{Lines: []api.LineOutcome{}}
+	numeric := n.files.Task.Numerics()
 	taken := []int{} // the index in ack.Lines, for each arrival
 	for i, text := range l.Lines {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		ack.Lines = append(ack.Lines, api.LineOutcome{Line: l.From + i})
-		a, err := lineArrival(n.files.Task, rows, text, l.ID)
+		a, err := lineArrival(n.files.Task, numeric, rows, text, l.ID)
 		if err != nil {
 			last := &ack.Lines[len(ack.Lines)-1]
 			last.Outcome, last.Reason = api.LineBad, err.Error()
@@ -75,12 +76,12 @@ func openLines(l *api.Lines, t *learner.Task) (*rowfile.Reader, error) {
 	return rows, nil
 }
 
-func lineArrival(t *learner.Task, rows *rowfile.Reader, text, id string) (storage.Arrival, error) {
+func lineArrival(t *learner.Task, numeric func(column string) bool, rows *rowfile.Reader, text, id string) (storage.Arrival, error) {
 	row, err := rows.Line(text)
 	if err != nil {
 		return storage.Arrival{}, err
 	}
-	return arrivalOf(t, &row, id)
+	return arrivalOf(t, numeric, &row, id)
 }
 
 // Add stores records made by [learner.Task.Encode] and passes them to the agent, all or

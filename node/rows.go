@@ -49,9 +49,10 @@ func openRecords(r io.Reader, t *learner.Task, id string) (*rowfile.Reader, erro
 }
 
 // Cell returns the text that a row of a file has in a column of the task, and whether the
-// row has it. A text that is not in UTF-8 is an error: in JSON it would become another one.
-func Cell(t *learner.Task, row *rowfile.Row, column string) (text string, found bool, err error) {
-	if t.Numeric(column) {
+// row has it; numeric is that of [learner.Task.Numerics]. A text that is not in UTF-8 is an error:
+// in JSON it would become another one.
+func Cell(numeric func(column string) bool, row *rowfile.Row, column string) (text string, found bool, err error) {
+	if numeric(column) {
 		return row.Number(column)
 	}
 	if text, found, err = row.Cell(column); err == nil {
@@ -78,10 +79,10 @@ func readRows(r io.Reader, t *learner.Task, id string, report *api.ImportReport,
 	if err != nil {
 		return err
 	}
-	empty := true
+	empty, numeric := true, t.Numerics()
 	err = rows.Each(func(row rowfile.Row) error {
 		empty = false
-		arrival, err := arrivalOf(t, &row, id)
+		arrival, err := arrivalOf(t, numeric, &row, id)
 		if err != nil {
 			addBad(report, row.Line, err)
 			return nil
@@ -111,8 +112,8 @@ func hasID(rows *rowfile.Reader, id string) error {
 
 // arrivalOf returns the record of a row, with the ID in the named column; "" means that
 // rows have no IDs.
-func arrivalOf(t *learner.Task, row *rowfile.Row, column string) (a storage.Arrival, err error) {
-	if a.Record, err = encodeRow(t, row); err != nil || column == "" {
+func arrivalOf(t *learner.Task, numeric func(column string) bool, row *rowfile.Row, column string) (a storage.Arrival, err error) {
+	if a.Record, err = encodeRow(t, numeric, row); err != nil || column == "" {
 		return a, err
 	}
 	text, found, err := row.Cell(column)
@@ -142,10 +143,10 @@ func Mended(err error) error {
 	return fmt.Errorf("%w; a spreadsheet shows that for an error: mend the cell, or empty it", err)
 }
 
-func encodeRow(t *learner.Task, row *rowfile.Row) (learner.Record, error) {
+func encodeRow(t *learner.Task, numeric func(column string) bool, row *rowfile.Row) (learner.Record, error) {
 	var wrong error
 	record, err := t.Encode(func(name string) (string, bool) {
-		text, found, err := Cell(t, row, name)
+		text, found, err := Cell(numeric, row, name)
 		wrong = cmp.Or(wrong, err)
 		return text, found
 	})

@@ -152,10 +152,11 @@ func number(records []learner.Record) {
 
 // reader collects the rows of a file by person, and the bad lines.
 type reader struct {
-	set    *Dataset
-	person map[string]int // index in set.People
-	bad    BadLines
-	noted  []learner.Tally // of each of set.People
+	set     *Dataset
+	numeric func(column string) bool // see [learner.Task.Numerics]
+	person  map[string]int           // index in set.People
+	bad     BadLines
+	noted   []learner.Tally // of each of set.People
 	// skipped is called with the bad lines, which are then left out; nil: they are an
 	// error.
 	skipped func(*BadLines)
@@ -163,9 +164,10 @@ type reader struct {
 
 func newReader(name, file string, t *learner.Task) *reader {
 	return &reader{
-		set:    &Dataset{Name: name, Task: t, Columns: t.Columns()},
-		person: make(map[string]int),
-		bad:    BadLines{File: file},
+		set:     &Dataset{Name: name, Task: t, Columns: t.Columns()},
+		numeric: t.Numerics(),
+		person:  make(map[string]int),
+		bad:     BadLines{File: file},
 	}
 }
 
@@ -191,7 +193,7 @@ func (r *reader) cells(rows *csvfile.Reader, cells []string) func(column string)
 		switch {
 		case !ok:
 			return "", false
-		case r.set.Task.Numeric(column):
+		case r.numeric(column):
 			return csvfile.Number(rows.Comma, cells[i]), true
 		}
 		return cells[i], true

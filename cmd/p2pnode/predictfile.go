@@ -98,8 +98,9 @@ func (f *predictFile) predict(ctx context.Context, cmd *cobra.Command, o *option
 	items, ended := make(chan item, mostRows), make(chan error, 1)
 	go func() {
 		defer close(items)
+		numeric := t.Numerics()
 		read := itemReader{
-			cell:     func(row *rowfile.Row, column string) (string, bool, error) { return node.Cell(t, row, column) },
+			cell:     func(row *rowfile.Row, column string) (string, bool, error) { return node.Cell(numeric, row, column) },
 			reads:    func(column string) bool { return column != t.Target.Name && t.Reads(column) },
 			complete: func(row *rowfile.Row) error { return node.Complete(t, row, columns) },
 			known:    make(map[string]bool),
