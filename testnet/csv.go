@@ -45,7 +45,7 @@ func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, 
 	dealt := 0
 	err = eachRow(rows, &people.bad, func(line int, cells []string) {
 		if !named {
-			people.add(line, fmt.Sprint(dealt%o.Deal+1), people.cells(rows, cells))
+			people.add(line, fmt.Sprint(dealt%o.Deal+1), people.cells(rows, line, cells))
 			dealt++
 			return
 		}
@@ -54,7 +54,7 @@ func ReadPeople(r io.Reader, file string, t *learner.Task, o Owners) (*Dataset, 
 			people.bad.Add(line, fmt.Errorf("column %q is empty", o.Column))
 			return
 		}
-		people.add(line, name, people.cells(rows, cells))
+		people.add(line, name, people.cells(rows, line, cells))
 	})
 	if err != nil {
 		return nil, err

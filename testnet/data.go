@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -156,6 +157,7 @@ type reader struct {
 	numeric func(column string) bool // see [learner.Task.Numerics]
 	person  map[string]int           // index in set.People
 	bad     BadLines
+	wrong   error           // with a cell of the row that is read
 	noted   []learner.Tally // of each of set.People
 	// skipped is called with the bad lines, which are then left out; nil: they are an
 	// error.
@@ -186,15 +188,20 @@ func (r *reader) needs(has func(column string) bool, names []string) error {
 	return fmt.Errorf("testnet: %s has no column %q, which the task %q reads%s", r.bad.File, c, r.set.Task.Name, hint)
 }
 
-// cells finds the cells of a row of a table by their columns.
-func (r *reader) cells(rows *csvfile.Reader, cells []string) func(column string) (string, bool) {
+// cells finds the cells of a row of a table, which begins in a line, by their columns. What is wrong
+// with one is for the next add.
+func (r *reader) cells(rows *csvfile.Reader, line int, cells []string) func(column string) (string, bool) {
 	return func(column string) (string, bool) {
 		i, ok := rows.Column(column)
 		switch {
 		case !ok:
 			return "", false
 		case r.numeric(column):
-			return csvfile.Number(rows.Comma, cells[i]), true
+			text, err := rows.Number(line, i, cells[i])
+			if err != nil && r.wrong == nil {
+				r.wrong = fmt.Errorf("column %q %w", column, err)
+			}
+			return text, true
 		}
 		return cells[i], true
 	}
@@ -203,6 +210,7 @@ func (r *reader) cells(rows *csvfile.Reader, cells []string) func(column string)
 // add appends a row to the records of a person; cell must know every column.
 func (r *reader) add(line int, person string, cell func(column string) (string, bool)) {
 	record, err := r.set.Task.Encode(cell)
+	err, r.wrong = cmp.Or(r.wrong, err), nil
 	if err != nil {
 		r.bad.Add(line, err)
 		return

@@ -135,6 +135,7 @@ func TestReadCSVErrors(t *testing.T) {
 		"nameless":       {people(5, 5) + " ,Drama,1990,4\n", `line 12: column "node" is empty`},
 		"missing field":  {people(5, 5) + "p0,Drama,1990\n", `line 12: 3 of 4 cells: column "rating" is the first without one`},
 		"stray quote":    {people(5, 5) + "p0,Dr\"ama,1990,4\np1,Drama,then,4\n", "line 13: "},
+		"thousands":      {"node;genres;year;rating\np0;Drama;1990;4,5\np0;Drama;1990;1.955\n", `line 3: column "rating" has a point before three digits, and line 2 has a decimal comma`},
 		"not a number":   {people(5, 5) + "p0,Drama,Inf,4\n", "line 12: "},
 		"several, quote": {people(5, 5) + "p0,\"Drama\"x,1990,4\n", "1 bad line:"},
 	} {
