@@ -302,6 +302,9 @@ func rehearsalFlags(s *draft.Survey, p *draft.Plan, from, node string) (text str
 	if people == 0 {
 		return ""
 	}
+	if from == "-" { // which is read only once
+		from = "FILE.csv"
+	}
 	text = " --data " + shellescape.Quote(from)
 	switch {
 	case node != "":

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"p2pnode/draft"
 	"p2pnode/internal/require"
 )
 
@@ -156,6 +157,13 @@ func TestNewTaskSaysHowManyThereAre(t *testing.T) {
 		command.SetArgs(slices.DeleteFunc([]string{"task", "new", "--public", "--from", file, "--out", out, flag}, func(arg string) bool { return arg == "" }))
 		command.SetOut(&said)
 		require.NoError(t, command.Execute())
+		survey, err := (&newTask{from: file}).survey(command)
+		require.NoError(t, err)
+		plan, err := draft.NewPlan(survey, draft.Wishes{Public: true})
+		require.NoError(t, err)
+		if flags := rehearsalFlags(survey, plan, "-", ""); !strings.HasPrefix(flags, " --data FILE.csv") {
+			t.Errorf("of standard input testnet is to read %q", flags)
+		}
 		if !strings.Contains(said.String(), "task check "+out+want) || !strings.Contains(strings.Join(strings.Fields(said.String()), " "), "Line 62 looks like the total of others") {
 			t.Errorf("%s: no %q in\n%s", flag, want, &said)
 		}
