@@ -36,7 +36,8 @@ stored: its records would get a second budget, and what they say could be seen
 twice as well. So is one that begins with all of such a file, as a list does that
 has grown. --again imports it all the same. Lines are never dropped because
 another one says the same. If an import is interrupted, by a crash too, nothing
-of it is stored, and the file can be imported as if for the first time.
+of it is stored, and the file can be imported as if for the first time. A file
+that grows meanwhile is refused if its last line may be half of one.
 
 --id COLUMN names the column that says which record a line is: a key of yours,
 of at most 256 bytes. A line whose key is known changes nothing if it says the

@@ -22,6 +22,7 @@ type progress struct {
 	total int64  // bytes of the file, 0 if unknown
 	after string // what the program does after reading
 	read  atomic.Int64
+	last  byte // that was read
 
 	stop  chan struct{}
 	shown sync.WaitGroup
@@ -63,11 +64,30 @@ func (p *progress) show(out io.Writer) {
 // clearLine is the terminal's sequence for an empty line.
 const clearLine = "\r\x1b[K"
 
+// errHalf is the error of a file that somebody is writing: half of a number is another number.
+var errHalf = errors.New("the file has grown while it was read, and its last line may be half of one: take it when it is whole")
+
 // Read implements [io.Reader].
 func (p *progress) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	p.read.Add(int64(n))
+	if n > 0 {
+		p.last = b[n-1]
+	}
+	if err == io.EOF && p.last != '\n' && p.grown() {
+		err = errHalf
+	}
 	return n, err
+}
+
+// grown reports whether the file is longer than at first.
+func (p *progress) grown() bool {
+	file, ok := p.Reader.(*os.File)
+	if !ok || p.total == 0 {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Size() > p.total
 }
 
 // Seek implements [io.Seeker]. A file that is read twice counts once.

@@ -3,10 +3,13 @@ package main
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"p2pnode/internal/require"
 )
 
 // slow gives one byte every 0.9 s: never at the moment a line is shown.
@@ -54,6 +57,28 @@ func TestProgress(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A file that grows while it is read is taken if its last line has an end.
+func TestHalfALine(t *testing.T) {
+	for more, want := range map[string]error{"": nil, "3,4\n": nil, "3,4": errHalf, "3,": errHalf} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "log.csv"))
+		require.NoError(t, err)
+		defer file.Close()
+		_, err = file.WriteString("a,b\n1,2")
+		require.NoError(t, err)
+		_, err = file.Seek(0, io.SeekStart)
+		require.NoError(t, err)
+		p := showProgress(file, io.Discard, "")
+		if more != "" {
+			_, err = file.WriteAt([]byte("\n"+more), int64(len("a,b\n1,2")))
+			require.NoError(t, err)
+		}
+		if _, err := io.ReadAll(p); err != want {
+			t.Errorf("%q more: %v, want %v", more, err, want)
+		}
+		p.done()
 	}
 }
 
