@@ -77,6 +77,10 @@ func (s *search) within(t *Task, train *Rows, yield func(PersonalModel) bool) {
 			s.variance = span.turn(s.noise)
 		}
 		train, s.prior, s.spreads = span.inside(train), span.model(s.prior), nil
+		if s.variance != nil && !s.raw {
+			p := len(s.variance) - span.constant
+			s.sizes = sizes(s.prior[:p], s.variance[:p])
+		}
 		s.outside = func(theta []float64) []float64 { return outside(span.outside(theta)) }
 	}
 	s.run(train, yield)

@@ -81,6 +81,7 @@ type search struct {
 	noise     *mat.SymDense // covariance of the noise in the prior, see [Walk]; nil: not known
 	variance  []float64     // of it, in the coordinates of the fits; nil: not known
 	raw       bool          // none of the noise was held back, as the ridge of a sum does
+	sizes     []float64     // variances of the prior's weights without the noise, see [sizes]; nil: not known
 	worth     float64       // log prior weight of the fits around the prior
 	trust     float64       // in the task's own eta
 	left      float64       // how much leave-one-out evidence counts
@@ -245,12 +246,15 @@ func (s *search) loosen(weight []float64, octave int) {
 
 // doubt weakens the pull to a noisy centre of numbers: models spread around it by the variance that
 // the pull stands for, which is half of what is left of the labels divided by the weight, and by that
-// of the noise. A wary line also moves its centre to where it is likely to be without the noise, if it is
-// as far from zero as the most plausible pull of lone models says. Where it is nearer, wary fits are better,
-// and where it is farther, worse; so they compete with the others, but for a centre with all of its noise,
-// around which all are wary.
+// of the noise. The centre moves to where it is likely to be without the noise, if its weights are of the
+// sizes that a sum says itself; a wary line moves it, if it is as far from zero as the most plausible pull
+// of lone models says. Where it is nearer, wary fits are better, and where it is farther, worse; so they
+// compete with the others, but for a centre with all of its noise, around which all are wary.
 func (s *search) doubt(weight, centre []float64, l *line) {
 	_, left := s.unexplained(l.kappa)
+	if _, all := s.unexplained(0); !s.raw && all > 0 {
+		left = min(left, all) // what a centre adds to the labels is its noise, and not theirs
+	}
 	if left == 0 || s.variance == nil {
 		return
 	}
@@ -259,6 +263,11 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 		lone = s.pull(0, int(math.Round(s.plausible)))
 	}
 	for i, v := range s.variance {
+		if !l.wary && i < len(s.sizes) && v > 0 {
+			share := s.sizes[i] / (s.sizes[i] + v)
+			centre[i] *= share
+			v *= share
+		}
 		sure := left / (2 * l.kappa * l.kappa * v) // the noise as a weight
 		if math.IsInf(sure, 1) {
 			continue
