@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,8 @@ type Entrance struct {
 	judge atomic.Pointer[Judge]
 
 	mu        sync.Mutex
-	waiting   map[netip.AddrPort]*arrival
-	hall      *crowd.Places[netip.AddrPort] // places of connections that wait for the end of their handshakes
+	waiting   map[ends]*arrival
+	hall      *crowd.Places[ends] // places of connections that wait for the end of their handshakes
 	knocks    *crowd.Parts
 	relayed   *crowd.Work // connections through relays
 	strangers *crowd.Places[network.Conn]
@@ -126,8 +127,8 @@ func (p Power) openings() int { return streamsMore + streamsEach*p.connections }
 func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 	e := &Entrance{
 		ConnectionGater: next,
-		waiting:         make(map[netip.AddrPort]*arrival),
-		hall:            crowd.NewPlaces[netip.AddrPort](p.connections + waitingMore),
+		waiting:         make(map[ends]*arrival),
+		hall:            crowd.NewPlaces[ends](p.connections + waitingMore),
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		overQUIC:        crowd.NewPlaces[network.Conn](max(strangersOverQUIC, p.connections/8)),
 		knocks:          crowd.NewParts(p.connections+knocksMore, knockWindow),
@@ -184,14 +185,14 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 		return e.acceptRelayed(c)
 	}
 	conn, closes := c.(io.Closer)
-	from, ok := addrPort(c.RemoteMultiaddr())
+	of, ok := endsOf(c)
 	if !closes || !ok {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.pass(from)
-	if !e.admits(from.Addr()) {
+	e.pass(of)
+	if !e.admits(of.from.Addr()) {
 		if a, ok := c.(*reach.Arrival); ok {
 			a.ClosedBy(e.step.Keep)
 		}
@@ -204,14 +205,14 @@ func (e *Entrance) InterceptAccept(c network.ConnMultiaddrs) bool {
 	a.forgets = time.AfterFunc(handshakes, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.waiting[from] == a {
-			e.turnAway(from)
+		if e.waiting[of] == a {
+			e.turnAway(of)
 		}
 	})
-	e.waiting[from] = a
-	for _, out := range e.hall.Enter(from, from.Addr(), nil) {
-		if out == from {
-			e.pass(from)
+	e.waiting[of] = a
+	for _, out := range e.hall.Enter(of, of.from.Addr(), nil) {
+		if out == of {
+			e.pass(of)
 			return false
 		}
 		e.turnAway(out)
@@ -261,17 +262,17 @@ func (e *Entrance) closedTo(from netip.Addr) bool {
 
 // turnAway closes a connection that waits for the end of its handshakes. The caller holds
 // e.mu.
-func (e *Entrance) turnAway(from netip.AddrPort) {
-	_ = e.waiting[from].conn.Close() // it may be closed already, which does no harm
-	e.pass(from)
+func (e *Entrance) turnAway(of ends) {
+	_ = e.waiting[of].conn.Close() // it may be closed already, which does no harm
+	e.pass(of)
 }
 
 // pass notes that a connection does not wait any more. The caller holds e.mu.
-func (e *Entrance) pass(from netip.AddrPort) {
-	if a := e.waiting[from]; a != nil {
+func (e *Entrance) pass(of ends) {
+	if a := e.waiting[of]; a != nil {
 		a.forgets.Stop()
-		delete(e.waiting, from)
-		e.hall.Leave(from)
+		delete(e.waiting, of)
+		e.hall.Leave(of)
 	}
 }
 
@@ -289,18 +290,20 @@ func (e *Entrance) InterceptSecured(d network.Direction, p peer.ID, c network.Co
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if from, ok := addrPort(c.RemoteMultiaddr()); ok {
-		e.pass(from)
+	from := crowd.Of(c.RemoteMultiaddr())
+	if of, ok := endsOf(c); ok {
+		e.pass(of)
+		from = of.from.Addr()
 	}
-	e.shut.close(crowd.Of(c.RemoteMultiaddr()), time.Now())
+	e.shut.close(from, time.Now())
 	return false
 }
 
 // InterceptUpgraded implements [connmgr.ConnectionGater].
 func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
-	if from, ok := addrPort(c.RemoteMultiaddr()); ok && c.Stat().Direction == network.DirInbound {
+	if of, ok := endsOf(c); ok && c.Stat().Direction == network.DirInbound {
 		e.mu.Lock()
-		e.pass(from)
+		e.pass(of)
 		e.mu.Unlock()
 	}
 	if allow, why := e.ConnectionGater.InterceptUpgraded(c); !allow {
@@ -403,18 +406,36 @@ func (e *Entrance) flooded(p peer.ID) {
 	}
 }
 
-// addrPort returns the address and port from which a connection over TCP comes, unless they
-// are a relay's.
+// ends are those of a connection over TCP. One port of a peer may call several of this host's.
+type ends struct{ from, to netip.AddrPort }
+
+// endsOf returns the ends of a connection over TCP, unless a relay carries it.
+func endsOf(c network.ConnMultiaddrs) (of ends, ok bool) {
+	if of.from, ok = addrPort(c.RemoteMultiaddr()); ok {
+		of.to, _ = addrPort(c.LocalMultiaddr())
+	}
+	return of, ok
+}
+
+// addrPort returns the address and port at one end of a connection over TCP, unless they
+// are a relay's. For libp2p's WebSocket an address of IPv6 with a zone is a name.
 func addrPort(a multiaddr.Multiaddr) (netip.AddrPort, bool) {
+	zone := ""
+	if len(a) > 0 && a[0].Protocol().Code == multiaddr.P_IP6ZONE {
+		zone, a = a[0].Value(), a[1:]
+	}
 	if len(a) < 2 || reach.IsRelayed(a) || a[1].Protocol().Code != multiaddr.P_TCP {
 		return netip.AddrPort{}, false
 	}
-	n, err := manet.ToNetAddr(a[:2])
+	addr, err := netip.ParseAddr(a[0].Value())
 	if err != nil {
 		return netip.AddrPort{}, false
 	}
-	at, err := netip.ParseAddrPort(n.String())
-	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), err == nil
+	if zone != "" {
+		addr = addr.WithZone(zone)
+	}
+	port, err := strconv.ParseUint(a[1].Value(), 10, 16)
+	return netip.AddrPortFrom(addr.Unmap(), uint16(port)), err == nil
 }
 
 // resources is libp2p's resource manager with the entrance in front of it.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
@@ -13,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
+	"github.com/libp2p/go-libp2p/p2p/transport/websocket"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
@@ -37,10 +39,10 @@ func (knocking) Close() error                           { return nil }
 // greets reports whether a connection is let in, and ends its handshakes.
 func (e *Entrance) greets(c network.ConnMultiaddrs) bool {
 	in := e.InterceptAccept(c)
-	if from, ok := addrPort(c.RemoteMultiaddr()); ok {
+	if of, ok := endsOf(c); ok {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.pass(from)
+		e.pass(of)
 	}
 	return in
 }
@@ -130,7 +132,7 @@ func TestConnectionsBeyondTheShareWait(t *testing.T) {
 		at.Port++
 		ours, theirs := net.Pipe()
 		defer theirs.Close()
-		conn, err := manet.WrapNetConn(placed{ours, at})
+		conn, err := manet.WrapNetConn(placed{ours, at, at})
 		require.NoError(t, err)
 		arrival := &reach.Arrival{Conn: conn}
 		in = e.greets(arrival)
@@ -144,13 +146,82 @@ func TestConnectionsBeyondTheShareWait(t *testing.T) {
 	}
 }
 
-// placed is a connection from an address.
-type placed struct {
-	net.Conn
-	from net.Addr
+// A port that calls two of this host's waits with both connections, and loses both when it says
+// nothing: neither takes the other's place.
+func TestEveryConnectionOfAPortWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{connections: 1}, openDoor{})
+		from := &net.TCPAddr{IP: net.IPv4(64, 1, 0, 1), Port: 7}
+		var came []net.Conn
+		for port := range 2 {
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			came = append(came, ours)
+			conn, err := manet.WrapNetConn(placed{ours, from, &net.TCPAddr{IP: net.IPv4(64, 2, 0, 1), Port: 4001 + port}})
+			require.NoError(t, err)
+			if !e.InterceptAccept(&reach.Arrival{Conn: conn}) {
+				t.Fatal("a newcomer is turned away")
+			}
+		}
+		time.Sleep(handshakes + time.Second)
+		for i, c := range came {
+			if closed := c.SetDeadline(time.Time{}) != nil; !closed {
+				t.Errorf("connection %d is still open", i)
+			}
+		}
+	})
 }
 
-func (p placed) LocalAddr() net.Addr  { return p.from }
+// Who comes from an address that holds on one link only is counted as others are, over TCP and
+// WebSocket, and its connections are bounded.
+func TestAddressesWithAZoneAreCounted(t *testing.T) {
+	e := newEntrance(Power{connections: 1}, openDoor{})
+	at, let := &net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0"}, 0
+	to := &net.TCPAddr{IP: net.ParseIP("fe80::2"), Port: 4001, Zone: "eth0"}
+	const tries = 10 * knocksMore
+	for at.Port = 1; at.Port <= tries; at.Port++ {
+		ours, theirs := net.Pipe()
+		conn, err := manet.WrapNetConn(placed{ours, at, to})
+		require.NoError(t, err)
+		arrival := &reach.Arrival{Conn: conn}
+		if !e.InterceptAccept(arrival) {
+			continue
+		}
+		let++
+		for _, c := range []net.Conn{conn, overSocket{ours, at, to}} {
+			if e.proved(c) != arrival {
+				t.Fatalf("nobody knows what is under %v", c.RemoteAddr())
+			}
+		}
+		if of, ok := endsOf(conn); !ok || e.waiting[of] == nil {
+			t.Fatal("a connection does not wait")
+		} else {
+			e.pass(of)
+		}
+		require.NoError(t, theirs.Close())
+	}
+	// A second window may have begun on a slow machine.
+	if let > 4*(1+knocksMore) {
+		t.Errorf("%d of %d connections are let in", let, tries)
+	}
+}
+
+// overSocket is a connection over WebSocket between two addresses.
+type overSocket struct {
+	net.Conn
+	from, to net.Addr
+}
+
+func (o overSocket) RemoteAddr() net.Addr { return websocket.NewAddrWithScheme(o.from.String(), false) }
+func (o overSocket) LocalAddr() net.Addr  { return websocket.NewAddrWithScheme(o.to.String(), false) }
+
+// placed is a connection between two addresses.
+type placed struct {
+	net.Conn
+	from, to net.Addr
+}
+
+func (p placed) LocalAddr() net.Addr  { return p.to }
 func (p placed) RemoteAddr() net.Addr { return p.from }
 
 // crossing is a connection that has come through a relay.
@@ -205,7 +276,7 @@ func TestWhoIsRefusedThroughARelayIsRefusedAlone(t *testing.T) {
 	if !e.InterceptAccept(crossing{relay: relay, from: randomPeer(t)}) {
 		t.Error("a newcomer behind the relay is turned away")
 	}
-	if at, _ := addrPort(direct.at); e.waiting[at] == nil {
+	if of, _ := endsOf(direct); e.waiting[of] == nil {
 		t.Error("the relay's own connection is taken for one through it")
 	}
 	if !e.greets(knocking{multiaddr.StringCast("/ip4/64.50.0.1/tcp/4002")}) {

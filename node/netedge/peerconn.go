@@ -65,14 +65,16 @@ func (e *Entrance) peerConn(c net.Conn, p peer.ID) *peerConn {
 // proved notes that a connection that a peer has opened is encrypted. It returns what is under it;
 // nil: nothing that has come over TCP.
 func (e *Entrance) proved(c net.Conn) *reach.Arrival {
-	known, _ := manet.FromNetAddr(c.RemoteAddr()) // none over a relay
-	from, ok := addrPort(known)
+	here, _ := manet.FromNetAddr(c.LocalAddr())
+	there, _ := manet.FromNetAddr(c.RemoteAddr()) // none over a relay
+	from, ok := addrPort(there)
 	if !ok {
 		return nil
 	}
+	to, _ := addrPort(here)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := e.waiting[from]
+	a := e.waiting[ends{from, to}]
 	if a == nil {
 		return nil
 	}

@@ -383,6 +383,7 @@ type guest struct {
 }
 
 func (guest) RemotePeer() peer.ID                    { return "" }
+func (guest) LocalMultiaddr() multiaddr.Multiaddr    { return nil }
 func (g guest) RemoteMultiaddr() multiaddr.Multiaddr { return multiaddr.StringCast(g.at) }
 func (guest) Stat() network.ConnStats {
 	return network.ConnStats{Stats: network.Stats{Direction: network.DirInbound}}
