@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
-	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
@@ -98,8 +97,9 @@ func (l *portListener) Accept() (manet.Conn, error) {
 }
 
 // newWebSocket returns libp2p's WebSocket transport, whose connections arrive as those over TCP.
-func newWebSocket(upgrader transport.Upgrader, resources network.ResourceManager, shared *tcpreuse.ConnMgr) (*websocket.WebsocketTransport, error) {
-	return websocket.New(arriving{upgrader}, resources, shared)
+func newWebSocket(upgrader transport.Upgrader, resources network.ResourceManager, shared *tcpreuse.ConnMgr) (*sockets, error) {
+	t, err := websocket.New(arriving{upgrader}, resources, shared)
+	return &sockets{t, upgrader, resources}, err
 }
 
 // arriving is an upgrader for connections of which the gater may say who closes them.
@@ -113,12 +113,6 @@ func (u arriving) GateMaListener(l manet.Listener) transport.GatedMaListener {
 // UpgradeGatedMaListener implements [transport.Upgrader].
 func (u arriving) UpgradeGatedMaListener(t transport.Transport, l transport.GatedMaListener) transport.Listener {
 	return u.Upgrader.UpgradeGatedMaListener(t, pinged{l})
-}
-
-// Upgrade implements [transport.Upgrader], for connections that this host opens.
-func (u arriving) Upgrade(ctx context.Context, t transport.Transport, c manet.Conn, d network.Direction, p peer.ID, scope network.ConnManagementScope) (transport.CapableConn, error) {
-	answerFew(c)
-	return u.Upgrader.Upgrade(ctx, t, c, d, p, scope)
 }
 
 // pinged is a listener for WebSocket on whose connections few pings are answered.
@@ -179,7 +173,7 @@ const (
 
 var errEmpty = errors.New("reach: a connection brings nothing")
 
-// Arrival is a connection that has come over TCP.
+// Arrival is a connection that has come over TCP, or one that this host has opened for WebSocket.
 type Arrival struct {
 	manet.Conn
 	closes  func(io.Closer) error // nil: at once
