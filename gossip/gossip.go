@@ -101,6 +101,7 @@ type Gossip struct {
 	inbox     *Inbox
 	offenders *offenders
 	share     share
+	rooms     rooms
 	evidence  evidence
 	refused   chan struct{} // some peer has just become refused
 	edges     server
@@ -185,6 +186,7 @@ func New(h host.Host, c Config) (*Gossip, error) {
 		pulse:     cmp.Or(c.Pulse, time.Second),
 		room:      semaphore.NewWeighted(FetchRoom),
 		share:     newShare(),
+		rooms:     newRooms(c.Rules),
 	}
 	g.offenders = newOffenders(g.admits, func(p peer.ID) netip.Addr { return crowd.From(h.Network(), p) })
 	g.counts.onReject = c.OnReject

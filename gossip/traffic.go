@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net/netip"
+	"sync"
 	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
@@ -19,6 +21,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"p2pnode/gossip/reputation"
+	"p2pnode/internal/crowd"
+	"p2pnode/learner"
 )
 
 const (
@@ -35,12 +39,48 @@ const (
 	// A message may have fewPieces, and one more for each pieceBytes of it. Those of honest nodes
 	// have 22 and more on average: a request is for a topic and the names of messages on it.
 	fewPieces, pieceBytes = 64, 16
+	// unfinished is how many bytes of long messages of which the end has not come yet peers that
+	// are not followed may have here. What they take in memory is up to twice as much.
+	unfinished = 16 << 20
 )
 
 var (
 	errTooMuch = errors.New("the peer sends more than any honest node")
 	errPieces  = errors.New("the peer sends a message in more pieces than any honest node")
+	errRoom    = errors.New("others have the room for long messages")
 )
+
+// rooms are places for long messages that are not complete. It is safe for concurrent use.
+type rooms struct {
+	mu     sync.Mutex
+	places *crowd.Places[*metered]
+}
+
+func newRooms(r learner.Rules) rooms {
+	return rooms{places: crowd.NewPlaces[*metered](unfinished / largestRPC(r))}
+}
+
+// enter gives a stream from an address room for a message, and reports whether there is some. If
+// there is too little, the network that has most gives some up, and a stream ends.
+func (r *rooms) enter(m *metered, from netip.Addr) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stays := true
+	for _, out := range r.places.Enter(m, from, nil) {
+		if out == m {
+			stays = false
+			continue
+		}
+		go out.Reset() // on a goroutine, because it waits for a peer that may read nothing
+	}
+	return stays
+}
+
+func (r *rooms) leave(m *metered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.places.Leave(m)
+}
 
 // inspect looks at what a peer sent before gossipsub does; an error drops all of it. It
 // counts what the peer wrote itself, and what it passed on without being asked.
@@ -178,6 +218,13 @@ func (m *metered) next() error {
 	if length > uint64(largestRPC(m.gossip.config.Rules)) {
 		m.message = head
 		return nil
+	}
+	if from := m.Conn().RemotePeer(); length > usualMessage && !m.gossip.following(from) {
+		if !m.gossip.rooms.enter(m, m.gossip.offenders.from(from)) {
+			m.broken = true
+			return errors.Join(errRoom, m.Reset())
+		}
+		defer m.gossip.rooms.leave(m)
 	}
 	whole := bytes.NewBuffer(head)
 	if _, err = io.CopyN(whole, m.in, int64(length)); err != nil { // grows as it arrives

@@ -1,12 +1,16 @@
 package gossip
 
 import (
+	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +24,7 @@ import (
 
 	"p2pnode/gossip/reputation"
 	"p2pnode/internal/require"
+	"p2pnode/learner"
 )
 
 // goesOn reports whether the attacker is not refused yet; not for ever.
@@ -333,3 +338,70 @@ func TestMessagesAreLookedAtWithoutTheLock(t *testing.T) {
 		}
 	}
 }
+
+// Long messages that never end take a part of the memory, however many begin one, and end no
+// stream of a peer that is followed.
+func TestLongMessagesThatDoNotEndShareRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := modelRules(learner.MaxDimension, 1)
+		friend := testPeer(t)
+		g := &Gossip{
+			config: Config{Rules: rules, Network: "net"}, rooms: newRooms(rules), offenders: newOffenders(nil, nil),
+			follows: map[string]*follow{topicOf("net", friend): {}}, topics: map[peer.ID]string{friend: topicOf("net", friend)},
+		}
+		var ended atomic.Int64
+		begin := func(from peer.ID) net.Conn {
+			near, far := net.Pipe()
+			m := &metered{Stream: piped{pipe: near, from: from}, gossip: g}
+			m.in = bufio.NewReader(under{m})
+			go func() {
+				_, err := m.Read(make([]byte, 1))
+				if err == nil || !m.broken {
+					t.Errorf("reading ends with %v, and the peer is blamed: %v", err, !m.broken)
+				}
+				ended.Add(1)
+			}()
+			go func() { // an error says that the stream has ended
+				_, _ = far.Write(binary.AppendUvarint(nil, uint64(largestRPC(rules))))
+				_, _ = far.Write(make([]byte, 1000))
+			}()
+			return far
+		}
+		all := []net.Conn{begin(friend)}
+		synctest.Wait()
+		const strangers = 200
+		for range strangers {
+			all = append(all, begin(testPeer(t)))
+		}
+		synctest.Wait()
+		if left := 1 + strangers - int(ended.Load()); left != 1+unfinished/largestRPC(rules) {
+			t.Errorf("%d streams are read", left)
+		}
+		if _, err := all[0].Write([]byte{1}); err != nil {
+			t.Errorf("the stream of a followed peer has ended: %v", err)
+		}
+		for _, c := range all {
+			require.NoError(t, c.Close())
+		}
+		synctest.Wait()
+	})
+}
+
+// piped is a stream of a peer over a pipe.
+type piped struct {
+	network.Stream
+	pipe net.Conn
+	from peer.ID
+}
+
+func (p piped) Read(b []byte) (int, error) { return p.pipe.Read(b) }
+func (p piped) Reset() error               { return p.pipe.Close() }
+func (p piped) Conn() network.Conn         { return connOf{from: p.from} }
+
+// connOf is a connection to a peer.
+type connOf struct {
+	network.Conn
+	from peer.ID
+}
+
+func (c connOf) RemotePeer() peer.ID { return c.from }
