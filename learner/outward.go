@@ -37,7 +37,7 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	if noise && !s.raw {
 		lines = append(lines, line{kappa: s.kappas[0], wary: true})
 	}
-	if s.aside > 0 { // competes with the others; what a prior says of its constant is worth more
+	if s.aside > 0 && slices.Contains(s.kappas, 0) { // competes with the other lone line; what a prior says of its constant is worth more
 		lines = append(lines, line{kappa: 0, loose: true})
 	}
 	for distance := 0; ; distance++ {
