@@ -290,12 +290,10 @@ func (e *Entrance) InterceptSecured(d network.Direction, p peer.ID, c network.Co
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	from := crowd.Of(c.RemoteMultiaddr())
 	if of, ok := endsOf(c); ok {
 		e.pass(of)
-		from = of.from.Addr()
 	}
-	e.shut.close(from, time.Now())
+	e.shut.close(addrOf(c.RemoteMultiaddr()), time.Now())
 	return false
 }
 
@@ -312,7 +310,7 @@ func (e *Entrance) InterceptUpgraded(c network.Conn) (bool, control.DisconnectRe
 	if c.Stat().Direction != network.DirInbound || e.wanted(c.RemotePeer()) {
 		return true, 0
 	}
-	from, spare := crowd.Of(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) }
+	from, spare := addrOf(c.RemoteMultiaddr()), func(c network.Conn) bool { return e.wanted(c.RemotePeer()) }
 	e.mu.Lock()
 	leave := e.strangers.Enter(c, from, spare)
 	if overQUIC(c.RemoteMultiaddr()) {
@@ -415,6 +413,14 @@ func endsOf(c network.ConnMultiaddrs) (of ends, ok bool) {
 		of.to, _ = addrPort(c.LocalMultiaddr())
 	}
 	return of, ok
+}
+
+// addrOf is [crowd.Of], and knows the names of [addrPort] too.
+func addrOf(a multiaddr.Multiaddr) netip.Addr {
+	if at, ok := addrPort(a); ok {
+		return at.Addr().WithZone("")
+	}
+	return crowd.Of(a)
 }
 
 // addrPort returns the address and port at one end of a connection over TCP, unless they

@@ -192,6 +192,9 @@ func TestAddressesWithAZoneAreCounted(t *testing.T) {
 			if e.proved(c) != arrival {
 				t.Fatalf("nobody knows what is under %v", c.RemoteAddr())
 			}
+			if from := e.fromNet(c.RemoteAddr()); from != netip.MustParseAddr("fe80::1") {
+				t.Fatalf("%v is from %v", c.RemoteAddr(), from)
+			}
 		}
 		if of, ok := endsOf(conn); !ok || e.waiting[of] == nil {
 			t.Fatal("a connection does not wait")

@@ -39,7 +39,7 @@ func (e *Entrance) from(at multiaddr.Multiaddr) netip.Addr {
 	if relay, relayed := reach.RelayOf(at); relayed && e.carriedBy(relay.ID) {
 		return netip.Addr{}
 	}
-	return crowd.Of(at)
+	return addrOf(at)
 }
 
 // fromNet is from for what lies under a connection.
@@ -50,7 +50,7 @@ func (e *Entrance) fromNet(at net.Addr) netip.Addr {
 		}
 	}
 	known, _ := manet.FromNetAddr(at) // none over a relay
-	return crowd.Of(known)
+	return addrOf(known)
 }
 
 // whence returns the address from which a peer is connected: by its last connection, if it has
