@@ -170,7 +170,7 @@ func Complete(t *learner.Task, row *rowfile.Row, columns []string) error {
 		return fmt.Errorf("column %q is missing, but there is %q", missing[0], near)
 	}
 	for _, name := range others {
-		if _, _, err := row.Cell(name); err != nil {
+		if _, _, err := row.Cell(name); errors.Is(err, rowfile.ErrNested) {
 			return fmt.Errorf("column %q is missing, and %w", missing[0], err)
 		}
 	}

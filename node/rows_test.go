@@ -47,6 +47,7 @@ func TestReadRows(t *testing.T) {
 			{Line: 1, Reason: `column "b" holds an object; write its values as columns of their own`}, {Line: 2, Reason: `column "b" is missing`},
 			{Line: 3, Reason: "is not one whole JSON object, as {\"name\": 1}; write one on each line"}, {Line: 4, Reason: `column "a": "true" is not a finite number`}}},
 		"JSON nested":   {"{\"w\":{\"a\":1},\"b\":2,\"y\":2}\n", 0, []api.BadLine{{Line: 1, Reason: `column "a" is missing, and column "w" holds an object; write its values as columns of their own`}}},
+		"JSON lacking":  {"{\"tags\":[\"x|y\"],\"b\":2,\"y\":2}\n", 0, []api.BadLine{{Line: 1, Reason: `column "a" is missing`}}},
 		"JSON misspelt": {"{\"A\":1,\"b\":2,\"y\":2}\n", 0, []api.BadLine{{Line: 1, Reason: `column "a" is missing, but there is "A"`}}},
 		"quoted lines":  {"a,b,y,note\n1,0,2,\"two\nlines\"\n1,0,x,\n", 1, []api.BadLine{{Line: 4, Reason: `column "y": "x" is not a finite number`}}},
 	} {

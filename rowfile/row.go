@@ -97,11 +97,13 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	return append(object, '}'), nil
 }
 
+// ErrNested is the error of a cell that is an object of JSON.
+var ErrNested = errors.New("holds an object; write its values as columns of their own")
+
 var (
 	errNoObject = errors.New("is not one whole JSON object, as {\"name\": 1}; write one on each line")
 	errUTF8     = errors.New("is not text in UTF-8")
 	errWide     = fmt.Errorf("names more than %d columns", csvfile.MostColumns)
-	errNested   = errors.New("holds an object; write its values as columns of their own")
 	errBar      = errors.New("holds a list of texts with a vertical bar in one, which stands between the values of a cell")
 )
 
@@ -171,7 +173,7 @@ func cellText(value json.RawMessage) (text string, err error) {
 	}
 	switch value[0] {
 	case '{':
-		return "", errNested
+		return "", ErrNested
 	case 'n':
 		return "", nil
 	case '"':
