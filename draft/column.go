@@ -211,6 +211,9 @@ func (c *Column) addDigits(line int, cell string) {
 	if cell[0] == '0' && len(cell) >= shortest {
 		c.zeros.add(line, cell)
 	}
+	if len(cell) != len(dayDigits) {
+		return
+	}
 	if day, err := time.Parse(dayDigits, cell); err == nil && day.Year() >= 1900 && day.Year() < 2100 {
 		c.dated.add(line, cell)
 	}
