@@ -197,7 +197,8 @@ func (t *Reader) header() error {
 	return nil
 }
 
-// sameName is the error of two columns of one name. What may be a value of somebody's is not shown.
+// sameName is the error of two columns of one name. A number or a time is not shown: it may be a
+// value of somebody's.
 func sameName(name string, first, second int) error {
 	switch {
 	case name == "":

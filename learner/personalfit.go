@@ -246,10 +246,11 @@ func (s *search) loosen(weight []float64, octave int) {
 
 // doubt weakens the pull to a noisy centre of numbers: models spread around it by the variance that
 // the pull stands for, which is half of what is left of the labels divided by the weight, and by that
-// of the noise. The centre moves to where it is likely to be without the noise, if its weights are of the
-// sizes that a sum says itself; a wary line moves it, if it is as far from zero as the most plausible pull
-// of lone models says. Where it is nearer, wary fits are better, and where it is farther, worse; so they
-// compete with the others, but for a centre with all of its noise, around which all are wary.
+// of the noise. The centre moves to where it is likely to be without the noise, if its weights have the
+// sizes that are told from them and the noise, see [sizes]; a wary line moves it, if it is as far from
+// zero as the most plausible pull of lone models says. Where it is nearer, wary fits are better, and where
+// it is farther, worse; so they compete with the others, but for a centre with all of its noise, around
+// which all are wary.
 func (s *search) doubt(weight, centre []float64, l *line) {
 	_, left := s.unexplained(l.kappa)
 	if _, all := s.unexplained(0); !s.raw && all > 0 {

@@ -2,7 +2,8 @@ package learner
 
 const (
 	// usualSteps is how many steps lead to the usual size of numbers, and ownSteps to that of one.
-	// Each goes at least half of the way, but near zero, where the size no longer matters.
+	// A step goes a smaller part of the way where the size is small beside the noise: a usual size of
+	// less than a tenth of it comes out too large, and stays so small that little is kept of a number.
 	usualSteps = 300
 	ownSteps   = 50
 )

@@ -135,7 +135,7 @@ func (s *stranger) upgraded(ctx context.Context, c net.Conn, kind byte) error {
 	return repeat(c, frameOf(kind, nil))
 }
 
-// webSocket is a connection over WebSocket, without what it needs not here.
+// webSocket is a connection over WebSocket, with only what is needed here.
 type webSocket struct {
 	net.Conn
 	in   *bufio.Reader
