@@ -50,27 +50,23 @@ var (
 	errRoom    = errors.New("others have the room for long messages")
 )
 
-// rooms are places for long messages that are not complete. It is safe for concurrent use.
+// rooms are those of long messages that are not complete. They are safe for concurrent use.
 type rooms struct {
-	mu     sync.Mutex
-	places *crowd.Places[*metered]
+	mu    sync.Mutex
+	rooms *crowd.Rooms[*metered]
 }
 
 func newRooms(r learner.Rules) rooms {
-	return rooms{places: crowd.NewPlaces[*metered](unfinished / largestRPC(r))}
+	return rooms{rooms: crowd.NewRooms[*metered](unfinished / largestRPC(r))}
 }
 
-// enter gives a stream from an address room for a message, and reports whether there is some. If
-// there is too little, the network that has most gives some up, and a stream ends.
+// enter gives a stream from an address room for a message until it leaves, and reports whether
+// there is some. If there is too little, the network that has most gives some up, and a stream ends.
 func (r *rooms) enter(m *metered, from netip.Addr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stays := true
-	for _, out := range r.places.Enter(m, from, nil) {
-		if out == m {
-			stays = false
-			continue
-		}
+	stays, lost := r.rooms.Enter(m, from, nil)
+	for _, out := range lost {
 		go out.Reset() // on a goroutine, because it waits for a peer that may read nothing
 	}
 	return stays
@@ -79,7 +75,7 @@ func (r *rooms) enter(m *metered, from netip.Addr) bool {
 func (r *rooms) leave(m *metered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.places.Leave(m)
+	r.rooms.Leave(m)
 }
 
 // inspect looks at what a peer sent before gossipsub does; an error drops all of it. It
@@ -220,11 +216,11 @@ func (m *metered) next() error {
 		return nil
 	}
 	if from := m.Conn().RemotePeer(); length > usualMessage && !m.gossip.following(from) {
+		defer m.gossip.rooms.leave(m)
 		if !m.gossip.rooms.enter(m, m.gossip.offenders.from(from)) {
 			m.broken = true
 			return errors.Join(errRoom, m.Reset())
 		}
-		defer m.gossip.rooms.leave(m)
 	}
 	whole := bytes.NewBuffer(head)
 	if _, err = io.CopyN(whole, m.in, int64(length)); err != nil { // grows as it arrives
