@@ -20,19 +20,7 @@ func (t *Task) spreads(train *Rows) []float64 {
 	if !slices.ContainsFunc(t.Features, func(f Feature) bool { return f.ranged() }) || t.Normalise || t.Dimension() > exactParameters && t.Width() > exactColumns {
 		return nil
 	}
-	squares, means := make([]float64, t.featureCount()), make([]float64, t.featureCount())
-	first := train.pieces[0].x // counted from there, what does not vary is 0, and not nearly 0
-	for r := range train.All() {
-		for j := range means {
-			means[j] += (r.X[j] - first[j]) / float64(train.Len())
-		}
-	}
-	for r := range train.All() {
-		for j, mean := range means {
-			off := r.X[j] - first[j] - mean
-			squares[j] += off * off
-		}
-	}
+	_, squares := t.deviations(train)
 	spreads := make([]float64, len(squares))
 	floats.AddConst(1, spreads)
 	norm, at := t.usualNorm(), 0
@@ -55,23 +43,38 @@ func (t *Task) aside(train *Rows, spreads []float64) (aside float64) {
 	if spreads == nil || t.Constant == 0 || t.lossKind().target != numberTarget {
 		return 0
 	}
+	means, squares := t.deviations(train)
 	m, at := float64(train.Len()), 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		if f.ranged() && m > 1 {
-			var of moments
-			for r := range train.All() {
-				of.add(r.X[at], r.X[at], m)
-			}
-			if variance, _ := of.variances(); !of.constant() {
-				variance *= m / (m - 1)
-				sure := max(0, math.Abs(of.x)-2*math.Sqrt(variance/m))
-				aside += max(0, sure*sure-variance) / spreads[at]
-			}
+		if f.ranged() && squares[at] > 0 {
+			variance := squares[at] / (m - 1)
+			sure := max(0, math.Abs(means[at])-2*math.Sqrt(variance/m))
+			aside += max(0, sure*sure-variance) / spreads[at]
 		}
 		at += f.width()
 	}
 	return aside
+}
+
+// deviations are the means of the features of all records, and the sums of the squares of how far
+// each is from its mean.
+func (t *Task) deviations(train *Rows) (means, squares []float64) {
+	means, squares = make([]float64, t.featureCount()), make([]float64, t.featureCount())
+	first := train.pieces[0].x // counted from there, what does not vary is 0, and not nearly 0
+	for r := range train.All() {
+		for j := range means {
+			means[j] += (r.X[j] - first[j]) / float64(train.Len())
+		}
+	}
+	for r := range train.All() {
+		for j, mean := range means {
+			off := r.X[j] - first[j] - mean
+			squares[j] += off * off
+		}
+	}
+	floats.Add(means, first[:len(means)])
+	return means, squares
 }
 
 // scaleFeatures multiplies the features of each block of v, which has the given width, by the
