@@ -15,6 +15,8 @@ type Sheet struct {
 	Columns []string // each once
 	Rows    [][]string
 	Lines   []int // the line in the file of each row
+
+	table *csvfile.Reader // the file
 }
 
 // maxCells bounds the memory a sheet takes to a few gigabytes.
@@ -28,7 +30,7 @@ func ReadSheet(r io.Reader, file string, skipped func(*BadLines)) (*Sheet, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Sheet{File: file, Comma: rows.Comma, Columns: rows.Columns}
+	s := &Sheet{File: file, Comma: rows.Comma, Columns: rows.Columns, table: rows}
 	bad, cells := BadLines{File: file}, 0
 	err = eachRow(rows, &bad, func(line int, row []string) {
 		if cells += len(row); cells <= maxCells {
@@ -64,3 +66,13 @@ func (s *Sheet) Column(name string) (int, error) {
 
 // Number is the text of a number's cell with a decimal point.
 func (s *Sheet) Number(cell string) string { return csvfile.Number(s.Comma, cell) }
+
+// NumberAt is Number for a cell of a sheet that was read; see [csvfile.Reader.Number]. The rows of
+// a column must be asked in order, once.
+func (s *Sheet) NumberAt(row, column int) (string, error) {
+	text, err := s.table.Number(s.Lines[row], column, s.Rows[row][column])
+	if err != nil {
+		err = fmt.Errorf("column %q %w", s.Columns[column], err)
+	}
+	return text, err
+}

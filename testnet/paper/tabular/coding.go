@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -54,24 +55,27 @@ func (c *coding) task() *learner.Task {
 	return t.Complete(said, learner.Expected{})
 }
 
-// cells finds the cells of a row by their columns, numbers with a decimal point.
-func (c *coding) cells(t *learner.Task) func(row []string) func(column string) (string, bool) {
+// cells finds the cells of a row by their columns, numbers with a decimal point. Rows must be asked
+// in order; what is wrong with a mark in a number is added to wrong.
+func (c *coding) cells(t *learner.Task) func(row int, wrong *error) func(column string) (string, bool) {
 	at, numeric := map[string]int{}, map[string]bool{}
 	for i, name := range c.sheet.Columns {
 		if t.Reads(name) {
 			at[name], numeric[name] = i, t.Numeric(name)
 		}
 	}
-	return func(row []string) func(string) (string, bool) {
+	return func(row int, wrong *error) func(string) (string, bool) {
 		return func(column string) (string, bool) {
 			i, ok := at[column]
 			switch {
 			case !ok:
 				return "", false
 			case numeric[column]:
-				return c.sheet.Number(row[i]), true
+				text, err := c.sheet.NumberAt(row, i)
+				*wrong = cmp.Or(*wrong, err)
+				return text, true
 			}
-			return row[i], true
+			return c.sheet.Rows[row][i], true
 		}
 	}
 }

@@ -376,3 +376,27 @@ max = 57.0
 		t.Errorf("the column of the nodes is predicted: %v", err)
 	}
 }
+
+// A point before three digits beside decimal commas may stand between thousands: such a line is bad,
+// as it is for a node.
+func TestMarksBetweenThousands(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("node;a;y\n")
+	for i := range 40 {
+		a := fmt.Sprintf("%d,5", 900+i)
+		if i == 7 {
+			a = "1.518"
+		}
+		fmt.Fprintf(&text, "n%d;%s;%d\n", i%4, a, i)
+	}
+	o := paper.Options{Data: write(t, "people.csv", text.String())}
+	_, err := readTable(o)
+	if err == nil || !strings.Contains(err.Error(), `line 9: column "a" has a point before three digits, and line 2 has a decimal comma`) {
+		t.Errorf("a point between thousands: %v", err)
+	}
+	o.CSV.SkipBad = true
+	tab, err := readTable(o)
+	if err != nil || len(tab.owners.list) != 4 || len(tab.owners.list[3].records) != 9 {
+		t.Errorf("without its line: %v: %+v", err, tab)
+	}
+}

@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -41,8 +42,9 @@ func (c *coding) people(at int, skipped func(*testnet.BadLines)) (*owners, error
 			o.unlabelled++
 			continue
 		}
-		r, err := t.Encode(cells(row))
-		if err != nil {
+		var wrong error
+		r, err := t.Encode(cells(k, &wrong))
+		if err = cmp.Or(wrong, err); err != nil {
 			bad.Add(c.sheet.Lines[k], err)
 			continue
 		}
