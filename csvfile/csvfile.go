@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -107,6 +108,7 @@ var mark = []byte("\ufeff")
 var (
 	errUTF16 = errors.New("the file is text in UTF-16, as a spreadsheet's \"Unicode Text\"; save it as CSV in UTF-8")
 	errBytes = errors.New("the file is not text: it has bytes of 0; save it as CSV in UTF-8")
+	errZero  = errors.New("it has bytes of 0 and is no text in UTF-8: the file was damaged there, or text in UTF-16 was added to it; mend the line or take it out")
 	errGzip  = errors.New("the file is compressed by gzip; unpack it first, as gunzip does")
 	errZip   = errors.New("the file is a ZIP archive or a spreadsheet's workbook; unpack it, or save it as CSV in UTF-8")
 	errJSON  = errors.New("the file is JSON: write it as CSV, with a first line that names the columns and a line for each record")
@@ -238,6 +240,10 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 		cells, err := t.rows.Read()
 		if err == nil {
 			line, _ = t.rows.FieldPos(0)
+			if t.limit.zeros && slices.ContainsFunc(cells, hasZero) {
+				bad(line, errZero)
+				continue
+			}
 			err = take(line, cells)
 		} else if err == io.EOF {
 			return nil
@@ -250,11 +256,16 @@ func (t *Reader) Each(take func(line int, cells []string) error, bad func(line i
 	}
 }
 
+func hasZero(cell string) bool { return strings.IndexByte(cell, 0) >= 0 }
+
 // Line returns the cells of a row that is one line of a pipe, without its end. An error
 // concerns only this line, and no cell can contain a line break.
 func (t *Reader) Line(text string) ([]string, error) {
-	if strings.Count(text, string(t.Comma)) >= MostColumns {
+	switch {
+	case strings.Count(text, string(t.Comma)) >= MostColumns:
 		return nil, errWide
+	case hasZero(text):
+		return nil, errZero
 	}
 	row := csv.NewReader(strings.NewReader(text))
 	row.Comma, row.FieldsPerRecord = t.Comma, -1
@@ -287,6 +298,8 @@ func (t *Reader) noRow(last int, cells []string, err error, bad func(line int, r
 		return err
 	case syntax.Err == csv.ErrQuote:
 		return &LineError{syntax.StartLine, errQuote}
+	case slices.ContainsFunc(cells, hasZero):
+		bad(syntax.StartLine, errZero)
 	case syntax.Err == csv.ErrFieldCount:
 		bad(syntax.StartLine, t.wrongCount(cells))
 	default:
@@ -371,6 +384,7 @@ type limit struct {
 	left       int
 	separator  []byte
 	separators int
+	zeros      bool // bytes of 0 were read
 	err        error
 }
 
@@ -390,6 +404,7 @@ func (l *limit) Read(p []byte) (n int, err error) {
 	n, err = l.r.Read(p[:min(len(p), l.left)])
 	l.left -= n
 	l.separators -= bytes.Count(p[:n], l.separator)
+	l.zeros = l.zeros || bytes.IndexByte(p[:n], 0) >= 0
 	if err != io.EOF {
 		l.err = err
 	}

@@ -119,6 +119,27 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// A byte of 0 below the header spoils its line, and no other.
+func TestBytesOfZero(t *testing.T) {
+	text := "a,b\n1,2\n1,x\x00\n3,4\n\x00\x00\n\"\x005\",6\n7,8\n\x00"
+	_, rows, bad, err := read(strings.NewReader(text))
+	if len(rows) != 3 || len(bad) != 4 || err != nil {
+		t.Fatalf("rows %v, bad %q, %v", rows, bad, err)
+	}
+	for i, line := range []int{3, 5, 6, 8} {
+		if want := fmt.Sprintf("%d: %v", line, errZero); bad[i] != want {
+			t.Errorf("%q, want %q", bad[i], want)
+		}
+	}
+	r, err := NewReader(strings.NewReader("a,b\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Line("1,\x00"); err != errZero {
+		t.Errorf("a line of a pipe: %v", err)
+	}
+}
+
 // Lines that are no rows are named, with the column where that can be said, and the
 // rest is read; where nobody can say what follows, reading ends.
 func TestBadLines(t *testing.T) {
