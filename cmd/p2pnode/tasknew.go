@@ -334,6 +334,38 @@ type proposedTask struct {
 	Expected  expectedFlags `json:"-"` // said, or else counted in the file
 }
 
+// mostListed is how many columns are printed of each list.
+const mostListed = 20
+
+// firstLines are the first of some lines behind a label, and how many there are more.
+func firstLines(label string, lines []string) string {
+	var b strings.Builder
+	for _, line := range lines[:min(len(lines), mostListed)] {
+		b.WriteString(paragraph(label, line+"."))
+	}
+	if more := len(lines) - mostListed; more > 0 {
+		b.WriteString(paragraph(label, fmt.Sprintf("%d more, which --json lists.", more)))
+	}
+	return b.String()
+}
+
+// kindsText counts features by their kinds.
+func kindsText(features []proposedFeature) string {
+	var parts []string
+	for _, kind := range draft.Kinds() {
+		n := 0
+		for _, f := range features {
+			if f.Kind == kind {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of kind %s", n, kind))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 type proposedFeature struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
@@ -343,17 +375,15 @@ type proposedFeature struct {
 func (t proposedTask) String() string {
 	var b strings.Builder
 	b.WriteString(paragraph("", t.Said))
-	rows := make([][]any, len(t.Features))
-	for i, f := range t.Features {
-		rows[i] = []any{"  " + f.Name, f.Kind}
+	rows := make([][]any, min(len(t.Features), mostListed))
+	for i := range rows {
+		rows[i] = []any{"  " + t.Features[i].Name, t.Features[i].Kind}
 	}
 	fmt.Fprintf(&b, "It is predicted from:\n%s", table(rows...))
-	for _, line := range t.LeftOut {
-		b.WriteString(paragraph("Left out  ", line+"."))
+	if more := t.Features[len(rows):]; len(more) > 0 {
+		b.WriteString(paragraph("  ", fmt.Sprintf("and %d more: %s", len(more), kindsText(more))))
 	}
-	for _, line := range t.Doubts {
-		b.WriteString(paragraph("Look at   ", line+"."))
-	}
+	b.WriteString(firstLines("Left out  ", t.LeftOut) + firstLines("Look at   ", t.Doubts))
 	fmt.Fprintf(&b, "Wrote %s, a task for the network %s. Read it; then:\n", t.File, t.Network)
 	fmt.Fprintf(&b, "  %s task check %s%s\n", program("p2pnode"), shellescape.Quote(t.File), t.Expected)
 	fmt.Fprintf(&b, "  %s task explain %s\n", program("p2pnode"), shellescape.Quote(t.File))

@@ -13,6 +13,7 @@ import (
 
 	"p2pnode/draft"
 	"p2pnode/internal/require"
+	"p2pnode/node/datadir"
 )
 
 // readings are made-up lines of so many houses, each of which heats in its own way, on
@@ -167,6 +168,41 @@ func TestNewTaskSaysHowManyThereAre(t *testing.T) {
 		if !strings.Contains(said.String(), "task check "+out+want) || !strings.Contains(strings.Join(strings.Fields(said.String()), " "), "Line 62 looks like the total of others") {
 			t.Errorf("%s: no %q in\n%s", flag, want, &said)
 		}
+	}
+}
+
+// Of many columns the first are printed, and how many there are more; the file has all.
+func TestNewTaskOfManyColumns(t *testing.T) {
+	var names, cells [5 * mostListed]string
+	for i := range names {
+		names[i] = fmt.Sprintf("c%dx", i)
+	}
+	text := strings.Join(names[:], ",") + ",y\n"
+	for row := range 30 {
+		for i := range cells {
+			cells[i] = fmt.Sprint(float64((row*7+i)%29) / 4)
+			if i%2 == 1 {
+				cells[i] = "1"
+			}
+		}
+		text += strings.Join(cells[:], ",") + fmt.Sprintf(",%d.5\n", row*row%31)
+	}
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "wide.csv"), filepath.Join(dir, "wide.toml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	var said strings.Builder
+	command := newCommand(&options{})
+	command.SetArgs([]string{"task", "new", "--public", "--from", file, "--out", out})
+	command.SetOut(&said)
+	require.NoError(t, command.Execute())
+	for _, want := range []string{"\n  c38x  number\n  and 30 more: 30 of kind number\nLeft out  c1x: ", "Left out  c39x: all its cells are the same.\nLeft out  30 more, which --json lists.\n"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no %q in\n%s", want, &said)
+		}
+	}
+	task, err := datadir.LoadTask(out)
+	if err != nil || len(task.Features) != len(names)/2 {
+		t.Errorf("%v: %d features", err, len(task.Features))
 	}
 }
 
