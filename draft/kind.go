@@ -26,9 +26,10 @@ func Kinds() []string { return []string{Number, Set, Key, Time, Text, Vector, Le
 
 // judgement is the kind of a column, with what its owner should know about it.
 type judgement struct {
-	kind string
-	log  bool // a number whose logarithm looks more useful
-	long bool // a text of sentences
+	kind  string
+	log   bool // a number whose logarithm looks more useful
+	coded bool // numbers that may be codes
+	long  bool // a text of sentences
 	// why is the reason to leave a column out; doubt is a reason to look at it again.
 	why, doubt string
 }
@@ -67,7 +68,7 @@ func (c *Column) judgeLooks() judgement {
 	case c.names():
 		return judgement{kind: Key}
 	case c.mostlyNumbers():
-		return judgement{kind: Number, log: c.skewed(), doubt: cmp.Or(c.strays(Number), c.written())}
+		return judgement{kind: Number, log: c.skewed(), coded: c.codes(), doubt: cmp.Or(c.strays(Number), c.written())}
 	}
 	return c.judgeText()
 }
@@ -198,6 +199,13 @@ func (c *Column) mostlyNumbers() bool { return c.Numbers >= 9*(c.full()-c.Number
 func (c *Column) names() bool {
 	const again = 2
 	return c.identifier() && c.Numbers == c.full() && c.full() >= again*c.distinctCells()
+}
+
+// codes reports whether numbers may be codes of something that is no amount: there are few, whole,
+// and each comes again and again.
+func (c *Column) codes() bool {
+	const fewest = 3 // two have one line through them
+	return c.Numbers == c.full() && c.whole && len(c.values) >= fewest && c.few() && c.repeats()
 }
 
 // identifier reports whether the column's name is that of an identifier: id, movie_id,

@@ -322,7 +322,36 @@ func (p *Plan) Doubts() (lines []string) {
 			}
 		}
 	}
+	return append(lines, p.together()...)
+}
+
+// together says what concerns many columns alike, a line for all of them.
+func (p *Plan) together() (lines []string) {
+	var gaps, codes []string
+	for _, u := range p.features() {
+		values := p.wishes.Values[u.Name]
+		if empty, _ := u.unsaid(values); empty > 0 && u.unanswered(values) == "" {
+			gaps = append(gaps, fmt.Sprintf("%s %d", u.Name, empty))
+		}
+		if u.coded {
+			codes = append(codes, u.Name)
+		}
+	}
+	if gaps != nil {
+		lines = append(lines, "cells are empty, and count as unknown: "+some(gaps))
+	}
+	if codes != nil {
+		lines = append(lines, fmt.Sprintf("few whole numbers are taken for amounts: %s; of one whose numbers are codes, --kind COLUMN=%s learns from each by itself", some(codes), Set))
+	}
 	return lines
+}
+
+// some lists names, and how many there are more than can be looked at.
+func some(names []string) string {
+	if more := len(names) - mostShown; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostShown], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // BadLines reports whether some lines of the file cannot be read as the task says, or do not say
