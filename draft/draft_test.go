@@ -1116,6 +1116,17 @@ func TestGapsAndCodesAreTold(t *testing.T) {
 	}
 }
 
+// The first column may have no name, as that of an index that a program wrote.
+func TestIndexWithoutName(t *testing.T) {
+	rows := ",a,y\n" + strings.Join(made(60, func(i int) string { return fmt.Sprintf("r%d,%d,%d", i%9, i*i%17, i*i*i%37) }), "\n")
+	p, err := NewPlan(surveyed(t, rows, "", ""), Wishes{Public: true})
+	require.NoError(t, err)
+	left := p.LeftOut()
+	if task := written(t, p); len(task.Features) != 1 || task.Features[0].Name != "a" || len(left) != 1 || !strings.HasPrefix(left[0], "column 1: it has no name") {
+		t.Errorf("%+v, left out %q", task.Features, left)
+	}
+}
+
 // Counted columns with cells missing here and there are numbers of their own: no vector can lack one.
 // And a column beside a vector that counts on is not left out, as imports refuse it then.
 func TestCountedColumnsThatAreNoVector(t *testing.T) {

@@ -66,6 +66,8 @@ func NewPlan(s *Survey, w Wishes) (*Plan, error) {
 		switch {
 		case i == s.Node:
 			u.judgement = judgement{kind: LeftOut, why: "it says whose record a line is"}
+		case c.Name == "":
+			u.judgement = judgement{kind: LeftOut, why: "it has no name, as where a program writes the number of each line; to learn from it give it one in the first line"}
 		case u.target:
 			u.judgement = w.judgeTarget(c)
 		default:
@@ -302,7 +304,7 @@ func (p *Plan) target() *use {
 func (p *Plan) LeftOut() (lines []string) {
 	for _, u := range p.uses {
 		if u.kind == LeftOut {
-			lines = append(lines, fmt.Sprintf("%s: %s", u.Name, u.why))
+			lines = append(lines, fmt.Sprintf("%s: %s", cmp.Or(u.Name, fmt.Sprintf("column %d", u.at+1)), u.why))
 		}
 	}
 	return lines

@@ -57,6 +57,7 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 		switch {
 		case name == "" && i == len(columns)-1 && values == "":
 			return nil, fmt.Errorf("column %d, the last, has no name: if the sign between cells stands at the end of each line too, take it out there; else give the column a name in the first line", i+1)
+		case name == "" && i == 0 && values == "": // as that of an index; a plan leaves it out
 		case name == "":
 			return nil, fmt.Errorf("column %d has no name: give it one in the first line%s", i+1, values)
 		case name == cmp.Or(node, NodeColumn):
