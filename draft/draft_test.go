@@ -835,6 +835,19 @@ func TestOwnersAndTotal(t *testing.T) {
 	if owners, records := s.Owners(); owners != 3 || records != 10 || s.Total != 42 {
 		t.Errorf("%d owners with %d records, a total on line %d", owners, records, s.Total)
 	}
+	many := "house,x,y\n" + strings.Join(made(4000, func(i int) string { return fmt.Sprintf("h%d,1,%s", i/2, []string{"2", "none", "3", "2"}[i%4]) }), "\n")
+	if owners, records := surveyed(t, many+"\nsilent,1,\n", "house", "").Owners(); owners != 2000 || records != 1 {
+		t.Errorf("%d owners with %d records", owners, records)
+	}
+	s, err := NewSurvey([]string{"house", "x", "y"}, ',', "house", "")
+	require.NoError(t, err)
+	s.Classes = []string{"none", "some"}
+	for i := range 40 {
+		s.Add(i+2, []string{fmt.Sprint(i % 2), "1", []string{"none", "some", "none", ""}[i%4]})
+	}
+	if owners, records := s.Owners(); owners != 2 || records != 15 {
+		t.Errorf("of a class none: %d owners with %d records", owners, records)
+	}
 	s = surveyed(t, text, "", "")
 	if owners, records := s.Owners(); owners != 0 || records != 0 || s.Total != 0 {
 		t.Errorf("%d owners with %d records, a total on line %d", owners, records, s.Total)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"p2pnode/csvfile"
@@ -17,13 +18,16 @@ type Survey struct {
 	// names the owner of a row; Node is -1 if there is none.
 	Target, Node int
 	Rows         int
+	// Classes are what the owner has said that the target can be, if that is known before the first
+	// row: a word as none is a value then, see [learner.Blank].
+	Classes []string
 	// Total is the line of the first row that looks like the total of others, see
 	// [csvfile.Total]; 0: none does.
 	Total int
 
 	comma rune
 	rows  sample[[]string] // cells of some rows with something to predict
-	owned map[string]int   // rows with something to predict of the first owners
+	owned map[uint64]int   // rows with something to predict of the first owners, by the hash of their names
 	// ownerless are the cells that should name an owner and are empty.
 	ownerless others
 }
@@ -32,7 +36,7 @@ const (
 	// Measured is how many records testnet needs of a person to measure models on one of them.
 	Measured = learner.Fold
 	// mostOwned is of how many owners rows are counted.
-	mostOwned = 1024
+	mostOwned = 1 << 16
 )
 
 // sampled is how many rows are kept, to see what the target follows.
@@ -45,7 +49,7 @@ const NodeColumn = "node"
 // separated by comma. node and target name columns; "" is the column [NodeColumn], if
 // there is one, and the last of the others.
 func NewSurvey(columns []string, comma rune, node, target string) (*Survey, error) {
-	s := &Survey{Target: -1, Node: -1, comma: comma, rows: newSample[[]string](sampled), owned: map[string]int{}}
+	s := &Survey{Target: -1, Node: -1, comma: comma, rows: newSample[[]string](sampled), owned: map[uint64]int{}}
 	for i, name := range columns {
 		s.Columns = append(s.Columns, newColumn(name, i))
 	}
@@ -80,23 +84,29 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 	return s, nil
 }
 
-// Owners returns how many different owners the rows name, and how many rows with something
-// to predict each of them has on average; 0 and 0 if no column names them. The number is
-// approximate above a thousand or so.
+// Owners returns how many different owners the rows with something to predict name, and how many of
+// these rows each of them has on average; 0 and 0 if no column names them. The number is
+// approximate above 65,536.
 func (s *Survey) Owners() (owners, records int) {
 	if s.Node < 0 || s.Rows == 0 {
 		return 0, 0
 	}
-	owners = max(1, s.Columns[s.Node].distinctCells())
-	return owners, max(1, s.Columns[s.Target].full()/owners)
+	owners = max(1, len(s.owned))
+	if owners == mostOwned {
+		owners = max(owners, s.Columns[s.Node].distinctCells())
+	}
+	return owners, max(1, s.answered()/owners)
 }
+
+// answered is the number of rows with something to predict.
+func (s *Survey) answered() int { return s.rows.seen }
 
 // Measurable returns how many people, at most this many, have [Measured] records or more; 0 if
 // fewer than two have. If no column names the owners, it is among how many people the rows can be
 // dealt out.
 func (s *Survey) Measurable(most int) (people int) {
 	if s.Node < 0 {
-		people = s.Columns[s.Target].full() / Measured
+		people = s.answered() / Measured
 	}
 	for _, rows := range s.owned {
 		if rows >= Measured {
@@ -140,7 +150,7 @@ func (s *Survey) Add(line int, cells []string) {
 		s.ownerless.add(line, "")
 	}
 	target := strings.TrimSpace(cells[s.Target])
-	if nothing(target) {
+	if nothing(target) && !slices.Contains(s.Classes, target) {
 		return
 	}
 	if s.Node >= 0 {
@@ -158,10 +168,12 @@ func (s *Survey) Add(line int, cells []string) {
 }
 
 func (s *Survey) addOwner(name string) {
-	if _, known := s.owned[name]; known {
-		s.owned[name]++
-	} else if name != "" && len(s.owned) < mostOwned {
-		s.owned[strings.Clone(name)] = 1
+	if name == "" {
+		return
+	}
+	who := hash(name)
+	if rows := s.owned[who]; rows > 0 || len(s.owned) < mostOwned {
+		s.owned[who] = rows + 1
 	}
 }
 

@@ -181,6 +181,7 @@ func (f *newTask) survey(cmd *cobra.Command) (*draft.Survey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.from, err)
 	}
+	s.Classes = f.wishes.Values[s.Columns[s.Target].Name]
 	var bad badLines
 	err = rows.Each(func(line int, cells []string) error {
 		s.Add(line, cells)
