@@ -98,7 +98,7 @@ func importFile(cmd *cobra.Command, o *options, file *os.File, options api.Impor
 		defer stop()
 		report, err := owner.Import(ctx, in, options)
 		if err != nil && ctx.Err() != nil {
-			err = errors.New("interrupted; import it again: what is stored already is not stored twice")
+			err = interruptedImport(options)
 		}
 		return report, err
 	})
@@ -107,6 +107,18 @@ func importFile(cmd *cobra.Command, o *options, file *os.File, options api.Impor
 		err = errors.Join(show(cmd, o, report, reportText), err)
 	}
 	return err
+}
+
+// interruptedImport says what is stored of a file, as far as a command can know that did not wait for
+// the answer.
+func interruptedImport(o api.ImportOptions) error {
+	switch {
+	case o.ID != "":
+		return errors.New("interrupted; some lines of the file may be stored: import it again, and what is there changes nothing")
+	case o.Again:
+		return errors.New("interrupted; nothing of the file is stored, or all of it, if it was at its very end: look with \"p2pnode status\" before you import it again")
+	}
+	return errors.New("interrupted; nothing of the file is stored: import it again (if it was at its very end, all is stored, and it is refused)")
 }
 
 // ofFile adds the name of a file to the error about its content.

@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,6 +65,48 @@ func TestKillDuringImport(t *testing.T) {
 				t.Error("no kill hit an import")
 			}
 		})
+	}
+}
+
+// An import that is interrupted says what is stored of its file.
+func TestInterruptedImportSaysWhatIsStored(t *testing.T) {
+	dir := shortTemp(t)
+	listener, err := net.Listen("unix", filepath.Join(dir, "p2pnode.sock"))
+	require.NoError(t, err)
+	reached := make(chan bool)
+	daemon := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/records/file" {
+			_, _ = io.Copy(io.Discard, r.Body)
+			reached <- true
+			<-r.Context().Done()
+		}
+		_, _ = w.Write([]byte("[]"))
+	})}
+	served := make(chan error, 1)
+	go func() { served <- daemon.Serve(listener) }()
+	defer func() { _ = daemon.Close(); <-served }()
+	file := filepath.Join(dir, "rows.csv")
+	writeRows(t, file, 10)
+	for flag, want := range map[string]string{
+		"--skip-bad": "interrupted; nothing of the file is stored: import it again (if ",
+		"--again":    "interrupted; nothing of the file is stored, or all of it, ",
+		"--id=x0":    "interrupted; some lines of the file may be stored: ",
+	} {
+		cmd := exec.Command("p2pnode", "data", "import", file, "--dir", dir, flag)
+		var said strings.Builder
+		cmd.Stderr = &said
+		require.NoError(t, cmd.Start())
+		kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		select {
+		case <-reached:
+		case <-time.After(patience):
+			t.Fatal("the file was not sent")
+		}
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		if err := cmd.Wait(); err == nil || !strings.HasPrefix(said.String(), "p2pnode: "+want) {
+			t.Errorf("%s: the interrupted command ends with %v and says %q", flag, err, said.String())
+		}
+		kill.Stop()
 	}
 }
 
