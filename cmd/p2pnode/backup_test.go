@@ -2,13 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,5 +59,39 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a part of a copy is left: %v", err)
+	}
+}
+
+// A restore whose terminal is closed at its question leaves no copy of the records behind.
+func TestQuestionOfRestoreEndsAtSIGHUP(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // else, under nohup, what the test starts ignores the signal as the test does
+	defer signal.Stop(heard)
+	dir, backup := emptyNode(t), filepath.Join(t.TempDir(), "copy.db")
+	cli(t, nil, "backup", backup, "--dir", dir)
+	before, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	cmd := exec.Command("p2pnode", "restore", backup, "--dir", dir)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	said, err := cmd.StderrPipe()
+	require.NoError(t, err, cmd.Start())
+	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	text, buffer := "", make([]byte, 1<<10)
+	for !strings.HasSuffix(text, "Write yes: ") {
+		n, err := said.Read(buffer)
+		require.NoError(t, err)
+		text += string(buffer[:n])
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ends with %v", err)
+	}
+	_ = in.Close() // Wait has closed it
+	after, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	if fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("%v, and %v before", after, before)
 	}
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +62,9 @@ func (r *restore) run(cmd *cobra.Command) error {
 				"name the FILE to put back, or say --force to retire them all the same", r.dir)
 		}
 	}
+	ctx, stop := untilInterrupted(cmd.Context()) // while the copy is made, too
+	defer stop()
+	cmd.SetContext(ctx)
 	done := restored{Dir: r.dir}
 	kept, err := datadir.Restore(r.dir, r.from, func(records int) (err error) {
 		if done.Stranded, err = datadir.RestoreStrands(r.dir); err != nil {
@@ -72,7 +73,10 @@ func (r *restore) run(cmd *cobra.Command) error {
 		if keys, err := node.MemberKeys(r.dir); err == nil { // what cannot be read is erased, too
 			done.Member = keys.Member
 		}
-		if done.Records = records; r.yes {
+		switch done.Records = records; {
+		case ctx.Err() != nil:
+			return errors.New("interrupted; nothing has changed")
+		case r.yes:
 			return nil
 		}
 		return r.confirm(cmd, done)
@@ -120,8 +124,10 @@ func (r *restore) confirm(cmd *cobra.Command, do restored) error {
 // agreed shows what is about to be done, and returns nil if the user writes yes. At the
 // end of the input there is no user to ask.
 func agreed(cmd *cobra.Command, about, do string, also ...string) error {
+	ctx, stop := untilInterrupted(cmd.Context())
+	defer stop()
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", printable(about), do)
-	answer, err := readLine(cmd)
+	answer, err := readLine(ctx, cmd.InOrStdin())
 	switch {
 	case errors.Is(err, io.EOF) && answer == "":
 		fmt.Fprintln(cmd.ErrOrStderr())
@@ -132,17 +138,15 @@ func agreed(cmd *cobra.Command, about, do string, also ...string) error {
 	return nil
 }
 
-// readLine reads a line, or fails at an interrupt, so that the caller can clean up.
-func readLine(cmd *cobra.Command) (string, error) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+// readLine reads a line, or fails when the context ends, so that the caller can clean up.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
 	type answer struct {
 		line string
 		err  error
 	}
 	read := make(chan answer, 1)
 	go func() {
-		line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		line, err := bufio.NewReader(in).ReadString('\n')
 		read <- answer{line, err}
 	}()
 	select {
