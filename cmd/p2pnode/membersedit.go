@@ -189,7 +189,8 @@ func addCommand(o *options) *cobra.Command {
 		Use:   "add PEER...",
 		Short: "Let nodes in, or change the name and the end of a membership",
 		Long: `Let nodes in, or change the name and the end of a membership. Of a node that is
-on the list already, what no flag names stays as it is.`,
+on the list already, what no flag names stays as it is. A name can be changed, but
+not taken away: members are revoked by it.`,
 		Example: `  p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --name shed --key garden.key
   p2pnode members add 12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN --expires 2030-01-31 --key garden.key --list garden.toml --json`,
 		Args: takes(1, anyNumber),
