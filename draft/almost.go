@@ -8,11 +8,22 @@ import (
 	"p2pnode/learner"
 )
 
-// otherTime matches dates and times that people write and ISO 8601 does not allow:
-// 1.3.2024, 03/01/24, 2024/3/1, 8:30. A version as 1.0.2 has no year.
-var otherTime = regexp.MustCompile(`^(` + dayOrMonth + `[./]` + dayOrMonth + `[./](\d{4}|\d{2})|\d{4}[./]` + dayOrMonth + `[./]` + dayOrMonth + `|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
+// otherTime reports whether a cell is a date or time that people write and ISO 8601 does not allow:
+// 1.3.2024, 03/01/24, 2024/3/1, 01-03-2024, 1-Mar-24, Mar 1, 2024, 8:30. A version as 1.0.2 has no year.
+func otherTime(cell string) bool {
+	const shortest = len("1-Mar-24")
+	return inDigits.MatchString(cell) || len(cell) >= shortest && strings.ContainsAny(cell, "0123456789") && inWords.MatchString(cell)
+}
 
-const dayOrMonth = `(0?[1-9]|[12]\d|3[01])`
+var (
+	inDigits = regexp.MustCompile(`^(` + dayOrMonth + `[./]` + dayOrMonth + `[./](\d{4}|\d{2})|` + dayOrMonth + `-` + dayOrMonth + `-\d{4}|\d{4}[./]` + dayOrMonth + `[./]` + dayOrMonth + `|\d{1,2}:\d{2}(:\d{2})?)(\s|$)`)
+	inWords  = regexp.MustCompile(`(?i)^((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?(` + dayOrMonth + `[ -]` + month + `[ -](\d{4}|\d{2})|` + month + ` ` + dayOrMonth + `,? \d{4})(\s|$)`)
+)
+
+const (
+	dayOrMonth = `(0?[1-9]|[12]\d|3[01])`
+	month      = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?`
+)
 
 // thousands takes out what may stand between thousands, but for points and commas.
 var thousands = strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f", "")
@@ -20,7 +31,7 @@ var thousands = strings.NewReplacer("'", "", "\u2019", "", "\u00a0", "", "\u202f
 // almost says what a cell would be if it were written in another way, a time or a
 // number; "" if neither.
 func almost(cell string, comma rune) string {
-	if otherTime.MatchString(cell) {
+	if otherTime(cell) {
 		return Time
 	}
 	unit := func(r rune) bool {
@@ -57,7 +68,7 @@ func (c *Column) otherwise() string {
 	case c.almostTimes == others:
 		return "these look like times: write them as 2024-03-01 or 2024-03-01 08:30, or a time of day as a number of hours, and they are learned from as such"
 	case c.almostNumbers == others:
-		return "these look like numbers with a unit, marks between thousands or another minus sign: write plain numbers and they are learned from as such"
+		return "these look like numbers with a unit, marks between thousands or another minus sign: write plain numbers, and they are learned from as such"
 	}
 	return ""
 }

@@ -213,7 +213,8 @@ func TestCellsThatAreNoVectors(t *testing.T) {
 // What would be a time or a number if it were written otherwise is said to be.
 func TestCellsWrittenOtherwise(t *testing.T) {
 	for cell, want := range map[string]string{
-		"1.3.2024 8:30": Time, "03/01/24": Time, "8:30": Time, "2024/03/01": Time,
+		"1.3.2024 8:30": Time, "03/01/24": Time, "8:30": Time, "2024/03/01": Time, "01-03-2024": Time,
+		"1-Jan-24": Time, "5 March 2024 08:30": Time, "Sept. 5, 2024": Time, "Fri, 05 Jan 2024 10:00:00 GMT": Time, "1-2-24": "", "may 2024": "",
 		"12 kg": Number, "5%": Number, "€ 5.20": Number, "1,234.50": Number, "1'234": Number, "21.5 °C": Number,
 		"\u22120.5": Number, "3.25-": Number, "(1,234.50)": Number, "(4.20 €)": Number, "(a)": "", "-": "", "()": "", "A-": "",
 		"B12": "", "red": "", "": "", "1-2": "", "kg": "", "10.0.0.1x": "",

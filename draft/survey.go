@@ -127,7 +127,7 @@ func (s *Survey) Nameless() bool {
 		_, ok := number(c.Name, s.comma)
 		_, timed := timeOf(c.Name)
 		switch {
-		case ok && strings.Contains(csvfile.Number(s.comma, c.Name), "."), timed, otherTime.MatchString(c.Name):
+		case ok && strings.Contains(csvfile.Number(s.comma, c.Name), "."), timed, otherTime(c.Name):
 			return true
 		case ok:
 			numbers++
