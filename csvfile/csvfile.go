@@ -310,6 +310,9 @@ func (t *Reader) noRow(last int, cells []string, err error, bad func(line int, r
 
 // wrongCount returns the error of a row with too few or too many cells.
 func (t *Reader) wrongCount(cells []string) error {
+	if n := len(t.Columns); len(cells) == n+1 && cells[n] == "" {
+		return fmt.Errorf("%d cells, the last one empty, but the header names %d columns; take out the %s at the end of the line", n+1, n, called(t.Comma))
+	}
 	if len(cells) > len(t.Columns) {
 		return fmt.Errorf("%d cells, but the header names %d columns; quote cells that hold a %s", len(cells), len(t.Columns), called(t.Comma))
 	}

@@ -152,6 +152,7 @@ func TestBadLines(t *testing.T) {
 			`3: 2 of 3 cells: column "c" is the first without one`,
 			"4: 4 cells, but the header names 3 columns; quote cells that hold a semicolon"}, ""},
 		"a;b;c\n1,2,3\n1;2;3\n":         {1, []string{"2: cells are separated by a comma here, and names in the header by a semicolon; take the same sign for both"}, ""},
+		"a,b\n1,2,\n1,2\n":              {1, []string{"2: 3 cells, the last one empty, but the header names 2 columns; take out the comma at the end of the line"}, ""},
 		"a;b\n1,5\n1;2\n":               {1, []string{`2: 1 of 2 cells: column "b" is the first without one`}, ""}, // it may be a decimal comma
 		"a,b\n\"x\ny\",2\n1,2\"\n1,2\n": {2, []string{"4: a quotation mark within a cell, at byte 4; quote the cell and double the mark"}, ""},
 		"a,b\n1,2\n\"1,2\n1,2\n":        {1, nil, "line 3: a quotation mark is not closed"},

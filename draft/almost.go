@@ -68,7 +68,7 @@ func (c *Column) otherwise() string {
 	case c.almostTimes == others:
 		return "these look like times: write them as 2024-03-01 or 2024-03-01 08:30, or a time of day as a number of hours, and they are learned from as such"
 	case c.almostNumbers == others:
-		return "these look like numbers with a unit, marks between thousands or another minus sign: write plain numbers, and they are learned from as such"
+		return "these look like numbers with a unit, marks between thousands, a decimal comma or another minus sign: write plain numbers, as 1234.5, and they are learned from as such"
 	}
 	return ""
 }

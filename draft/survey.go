@@ -77,6 +77,8 @@ func NewSurvey(columns []string, comma rune, node, target string) (*Survey, erro
 		return nil, fmt.Errorf("column %q says whose record a line is, so it cannot be what is to be predicted", target)
 	case s.Target < 0 && target != "":
 		return nil, fmt.Errorf("there is no column %q; there are %s%s", target, csvfile.Enumerate(columns, ", "), cmp.Or(values, csvfile.Meant(target, columns)))
+	case len(columns) == 1 && strings.ContainsAny(columns[0], ",;\t"):
+		return nil, fmt.Errorf("the first line is one column, with the signs between cells within quotation marks: take the marks around whole lines out")
 	case s.Target < 0 || len(columns) < 2 || len(columns) == 2 && s.Node >= 0:
 		return nil, fmt.Errorf("there are too few columns: what is to be predicted, and one at least to predict it from; commas, semicolons or tabs separate the cells of a line")
 	}
