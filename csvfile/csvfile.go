@@ -32,11 +32,11 @@ type Reader struct {
 	at    map[string]int
 	rows  *csv.Reader
 	limit *limit
-	marks []marks // of each column, once it was asked for a number
+	marks []Marks // of each column, once it was asked for a number
 }
 
-// marks is in which lines of a column a comma and a point were first seen; 0: in none.
-type marks struct {
+// Marks is in which lines of a column a comma and a point were first seen; 0: in none.
+type Marks struct {
 	decimal [2]int
 	grouped [2]int // where they may stand between thousands; 0 again once that was said
 }
@@ -347,18 +347,23 @@ func Number(comma rune, cell string) string {
 	return cell
 }
 
-// Number is [Number] for a cell of the file, which begins in a line. It fails where other cells of
+// Number is [Number] for a cell of the file, which begins in a line; see [Marks.Number].
+func (r *Reader) Number(line, column int, cell string) (string, error) {
+	if r.marks == nil {
+		r.marks = make([]Marks, len(r.Columns))
+	}
+	return r.marks[column].Number(r.Comma, line, cell)
+}
+
+// Number is [Number] for a cell of a column, which begins in a line. It fails where other cells of
 // the column show that a mark may stand between thousands, as the point of 2.101 beside 301,5.
 // If that shows only afterwards, the later cell fails, once.
-func (r *Reader) Number(line, column int, cell string) (string, error) {
+func (seen *Marks) Number(comma rune, line int, cell string) (string, error) {
 	at := strings.IndexAny(cell, ",.")
-	if r.Comma == ',' || at < 0 || strings.ContainsAny(cell[at+1:], ",.") {
-		return Number(r.Comma, cell), nil
+	if comma == ',' || at < 0 || strings.ContainsAny(cell[at+1:], ",.") {
+		return Number(comma, cell), nil
 	}
-	if r.marks == nil {
-		r.marks = make([]marks, len(r.Columns))
-	}
-	seen, names := &r.marks[column], [2]string{"comma", "point"}
+	names := [2]string{"comma", "point"}
 	own := strings.IndexByte(",.", cell[at])
 	other := 1 - own
 	grouped := grouping.MatchString(cell)
@@ -367,14 +372,14 @@ func (r *Reader) Number(line, column int, cell string) (string, error) {
 		return "", fmt.Errorf("has a %s before three digits, and line %d has a decimal %s: leave out what stands between thousands", names[own], seen.decimal[other], names[other])
 	case grouped:
 		seen.grouped[own] = cmp.Or(seen.grouped[own], line)
-		return Number(r.Comma, cell), nil
+		return Number(comma, cell), nil
 	}
 	seen.decimal[own] = cmp.Or(seen.decimal[own], line)
 	if before := seen.grouped[other]; before > 0 {
 		seen.grouped[other] = 0
 		return "", fmt.Errorf("has a decimal %s, and line %d has a %s before three digits: leave out what stands between thousands", names[own], before, names[other])
 	}
-	return Number(r.Comma, cell), nil
+	return Number(comma, cell), nil
 }
 
 // grouping is of a number that may have a mark between thousands.

@@ -50,6 +50,10 @@ type Column struct {
 	// first of them, with its line.
 	pointed, grouped int
 	firstGrouped     string
+	// misread are the numbers that an import refuses, since marks in others have other meanings.
+	marks        csvfile.Marks
+	misread      int
+	firstMisread string // its line, and what is wrong
 
 	// numbers of cells that would be times or numbers if they were written in another
 	// way
@@ -140,8 +144,8 @@ func (c *Column) add(line int, cell string, comma rune) {
 	if v, ok := number(cell, comma); ok {
 		c.addNumber(line, v)
 		c.addDigits(line, cell)
-		if comma != ',' && strings.Contains(cell, ".") {
-			c.addPointed(line, cell)
+		if comma != ',' {
+			c.addMarked(line, cell, comma)
 		}
 	} else {
 		c.addText(line, cell, comma)
@@ -222,7 +226,16 @@ func (c *Column) addDigits(line int, cell string) {
 // dayDigits is the layout of a date without signs.
 const dayDigits = "20060102"
 
-func (c *Column) addPointed(line int, cell string) {
+// addMarked looks at the point or comma of a number whose decimal sign may be the comma.
+func (c *Column) addMarked(line int, cell string, comma rune) {
+	if _, err := c.marks.Number(comma, line, cell); err != nil {
+		if c.misread++; c.misread == 1 {
+			c.firstMisread = fmt.Sprintf("that on line %d %v", line, err)
+		}
+	}
+	if !strings.Contains(cell, ".") {
+		return
+	}
 	c.pointed++
 	if plain, grouped := learner.Ungrouped(cell); grouped {
 		if c.grouped++; c.grouped == 1 {

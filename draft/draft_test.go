@@ -794,7 +794,9 @@ func TestSpreadsheetErrors(t *testing.T) {
 // is said, unless the column has other points.
 func TestPointsBetweenThousands(t *testing.T) {
 	for text, want := range map[string]string{
-		"rooms;rent\n" + strings.Repeat("1;850\n2;1.200\n3;999,50\n", 9):      "rent: a point is read as a decimal one, first in 1.200 on line 3: if it means 1200, take such points out",
+		"rooms;rent\n" + strings.Repeat("1;850\n2;1.200\n3;999,50\n", 9):      "rent: 9 cells are refused: that on line 4 has a decimal comma, and line 3 has a point before three digits: leave out what stands between thousands, or such lines cannot be imported",
+		"rooms;rent\n" + strings.Repeat("1;850\n2;1,200\n3;999.5\n", 9):       "that on line 4 has a decimal point, and line 3 has a comma before three digits",
+		"rooms;rent\n" + strings.Repeat("1;850\n2;1.200\n3;999\n", 9):         "rent: a point is read as a decimal one, first in 1.200 on line 3: if it means 1200, take such points out",
 		"rent;rooms\n" + strings.Repeat("850;1\n1.200;2\n1.234;3\n", 9):       "if it means 1200",
 		"rooms;rent\n" + strings.Repeat("1;850\n2;1.200\n3;1.5\n", 9):         "",
 		"rooms;density\n" + strings.Repeat("1;1.025\n2;1.234\n3;2.001\n", 9):  "",
@@ -803,7 +805,9 @@ func TestPointsBetweenThousands(t *testing.T) {
 	} {
 		p, err := NewPlan(surveyed(t, text, "", ""), Wishes{})
 		require.NoError(t, err)
-		got := slices.DeleteFunc(p.Doubts(), func(doubt string) bool { return !strings.Contains(doubt, "point is read") })
+		got := slices.DeleteFunc(p.Doubts(), func(doubt string) bool {
+			return !strings.Contains(doubt, "point is read") && !strings.Contains(doubt, "thousands")
+		})
 		if len(got) > 1 || !strings.Contains(strings.Join(got, ""), want) || want == "" && len(got) > 0 {
 			t.Errorf("%.40q: %q, want %q", text, got, want)
 		}
@@ -896,6 +900,7 @@ func TestBadLines(t *testing.T) {
 		{head + rows + "a,2024-03-01,big,1\n", Wishes{Kinds: map[string]string{"size": LeftOut}}, false},
 		{head + rows + "a,soon,2,1\n", Wishes{Kinds: map[string]string{"when": Time}}, true},
 		{head + rows + "  ,2024-03-01,1,2\n", Wishes{}, true},
+		{"size;y\n" + strings.Repeat("850;1\n1.200;2\n999,5;3\n", 9), Wishes{}, true},
 		{"v,y\n" + strings.Repeat("[0.5 1.1],2\n[1 2],3\n", 20), Wishes{}, false},
 		{"v,y\n" + strings.Repeat("[0.5 1.1],2\n[1 2],3\n", 20) + "broken,2\n", Wishes{Kinds: map[string]string{"v": Vector}}, true},
 		{head + classes, Wishes{Kinds: map[string]string{"y": Set}}, false},

@@ -365,7 +365,7 @@ func (p *Plan) BadLines() bool {
 		case u.target && unsaid+u.faults.cells > 0:
 			return true
 		case u.kind == Number:
-			return u.faults.cells+u.noNumber.cells > 0
+			return u.faults.cells+u.noNumber.cells+u.misread > 0
 		case u.kind == Time:
 			return u.faults.cells+u.noTime.cells > 0
 		case u.kind == Vector: // in a column, or in one for each number
@@ -395,6 +395,9 @@ func (u *use) faulty() string {
 // thousands says that points which are read as decimal ones may stand between thousands: all
 // have three digits behind them, and other numbers of the column have no point.
 func (u *use) thousands() string {
+	if u.kind == Number && u.misread > 0 {
+		return fmt.Sprintf("%s refused: %s, or such lines cannot be imported", cellsAre(u.misread), u.firstMisread)
+	}
 	if u.kind != Number || u.grouped == 0 || u.grouped < u.pointed || u.pointed == u.Numbers {
 		return ""
 	}
