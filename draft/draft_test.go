@@ -132,18 +132,19 @@ func TestNumbersThatMayBeNamesOrDates(t *testing.T) {
 		{"size", func(i int) string { return fmt.Sprint(i * i % 97 * 1000) }, ""},
 		{"day", func(i int) string { return fmt.Sprint(20240301 + i*i%30) }, "its numbers look like dates, the first on line 2: write 20240301 as 2024-03-01, and they are learned from as times"},
 		{"day", func(i int) string { return fmt.Sprint(20240301 + i*i%97) }, ""}, // 20240335 is none
+		{"made", func(i int) string { return fmt.Sprint(1700000000000 + i*i%97*3600000) }, "its numbers may be seconds or milliseconds since 1970: if they are times, take --kind made=time"},
 	} {
 		file := c.name + ",y\n" + strings.Join(made(90, func(i int) string { return fmt.Sprintf("%s,%d", c.cell(i), i*i%7) }), "\n")
 		said := func(w Wishes) bool {
 			p, err := NewPlan(surveyed(t, file, "", ""), w)
 			require.NoError(t, err)
 			all := strings.Join(p.Doubts(), "\n")
-			return strings.Contains(all, "look like dates") || strings.Contains(all, "begin with 0")
+			return strings.Contains(all, "look like dates") || strings.Contains(all, "begin with 0") || strings.Contains(all, "since 1970")
 		}
 		if got := column(t, c.name, made(90, c.cell)...).judge(); got.kind != Number || got.doubt != c.want {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
 		}
-		if said(Wishes{Public: true, Ranges: map[string]Range{c.name: {0, 1e9}}}) != (c.want != "") || said(Wishes{Public: true, Kinds: map[string]string{c.name: Number}}) {
+		if said(Wishes{Public: true, Ranges: map[string]Range{c.name: {0, 1e13}}}) != (c.want != "") || said(Wishes{Public: true, Kinds: map[string]string{c.name: Number}}) {
 			t.Errorf("%s: %q is said otherwise of a wish", c.name, c.want)
 		}
 	}

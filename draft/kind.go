@@ -91,6 +91,8 @@ func (c *Column) written() string {
 	case c.dated.cells > 0 && c.dated.cells == c.Numbers:
 		day, _ := time.Parse(dayDigits, c.dated.first)
 		return fmt.Sprintf("its numbers look like dates, the first on line %d: write %s as %s, and they are learned from as times", c.dated.line, c.dated.first, day.Format(time.DateOnly))
+	case c.maybeSeconds():
+		return fmt.Sprintf("its numbers may be seconds or milliseconds since 1970: if they are times, take %s", c.flag("kind", Time))
 	case c.zeros.cells > 0 && c.whole:
 		kind := Text
 		if c.values != nil {
@@ -222,12 +224,17 @@ func (c *Column) identifier() bool {
 	return false
 }
 
-// seconds reports whether whole numbers are seconds or milliseconds since 1970, from
-// 1990 to 2100, in a column with the name of a time.
-func (c *Column) seconds() bool {
+// maybeSeconds reports whether all cells are whole numbers that may be seconds or milliseconds since
+// 1970, from 1990 to 2100.
+func (c *Column) maybeSeconds() bool {
 	const year1990, year2100 = 631152000, 4102444800
 	milli := c.Min >= 1000*year1990 && c.Max <= 1000*year2100
-	if c.Numbers != c.full() || !c.whole || !milli && (c.Min < year1990 || c.Max > year2100) {
+	return c.Numbers == c.full() && c.whole && (milli || c.Min >= year1990 && c.Max <= year2100)
+}
+
+// seconds is maybeSeconds of a column with the name of a time.
+func (c *Column) seconds() bool {
+	if !c.maybeSeconds() {
 		return false
 	}
 	for _, word := range wordsOf(c.Name) {
