@@ -114,6 +114,7 @@ var (
 	errJSON  = errors.New("the file is JSON: write it as CSV, with a first line that names the columns and a line for each record")
 	errEmpty = errors.New("there is no header line: the first line must name the columns")
 	errSep   = errors.New("the first line names the sign between cells, for spreadsheets only, and not the columns: take that line out; the sign is found without it")
+	errNote  = errors.New("the first line is a comment, which begins with #, and must name the columns: take that line out")
 	errCR    = errors.New("the lines end with CR alone; save the file with lines that end with LF or CR LF")
 	errLong  = fmt.Errorf("a row is longer than %d MB; a quotation mark may not be closed", rowBytes>>20)
 	errWide  = fmt.Errorf("a row has more than %d cells; a quotation mark may not be closed", MostColumns)
@@ -183,6 +184,9 @@ func (t *Reader) header() error {
 	}
 	if len(names) > 0 && strings.HasPrefix(strings.ToLower(strings.TrimSpace(names[0])), "sep=") {
 		return errSep
+	}
+	if len(names) == 1 && strings.HasPrefix(strings.TrimSpace(names[0]), "#") {
+		return errNote
 	}
 	t.at = make(map[string]int, len(names))
 	for i, name := range names {

@@ -108,6 +108,7 @@ func TestReadRefuses(t *testing.T) {
 		"a\x00,\x00b\x00\n\x00":      "UTF-16",
 		"abc\x00,d\ne":               "not text",
 		"\ufeffsep=,\na,b\n1,2\n":    "take that line out",
+		"# by a tool\na,b\n1,2\n":    "the first line is a comment",
 		"\"SEP=;\"\na;b\n1;2\n":      "take that line out",
 		"a,b\r1,2\r3,4\r":            "CR alone",
 		"a,\"b\n1,2\n":               "line 1: a quotation mark is not closed",
