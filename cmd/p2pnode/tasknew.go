@@ -378,7 +378,7 @@ func (t proposedTask) String() string {
 	b.WriteString(paragraph("", t.Said))
 	rows := make([][]any, min(len(t.Features), mostListed))
 	for i := range rows {
-		rows[i] = []any{"  " + t.Features[i].Name, t.Features[i].Kind}
+		rows[i] = []any{"  " + strings.Join(strings.Fields(t.Features[i].Name), " "), t.Features[i].Kind}
 	}
 	fmt.Fprintf(&b, "It is predicted from:\n%s", table(rows...))
 	if more := t.Features[len(rows):]; len(more) > 0 {

@@ -206,6 +206,13 @@ func TestNewTaskOfManyColumns(t *testing.T) {
 	}
 }
 
+// The name of a column may have the end of a line in it, and is printed on one.
+func TestNewTaskOfANameInTwoLines(t *testing.T) {
+	if said := (proposedTask{Features: []proposedFeature{{"price\n(EUR)", "number"}}}).String(); !strings.Contains(said, "\n  price (EUR)  number\n") {
+		t.Errorf("%q", said)
+	}
+}
+
 // Without a terminal, whoever has not said which column names the owners is told how,
 // before she copies their names into a public task.
 func TestMissingAnswersNameTheNodeColumn(t *testing.T) {
