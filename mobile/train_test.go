@@ -142,9 +142,8 @@ func TestTrainTogether(t *testing.T) {
 		c.Settings += "\nwake_seconds = 0.2\npower = 'normal'"
 		nodes[i] = open(t, c, nil)
 		check(t, nodes[i].SetNetwork(NetUnmetered, "", ""), nodes[i].AddExamples(rows(random, 30)))
-		x, label := example(random)
-		check(t, nodes[i].AddExample(encodeVector(x), label))
 	}
+	x, label := example(random)
 	both := func(f func(i int, n *Node)) {
 		var threads sync.WaitGroup
 		for i, n := range nodes {
@@ -154,6 +153,7 @@ func TestTrainTogether(t *testing.T) {
 	}
 	sum := make([]training, 2)
 	slice := func(i int, n *Node) {
+		check(t, n.AddExample(encodeVector(x), label)) // written by the slice, or before if that begins late
 		out := train(t, n, 4000)
 		if !out.Fitted || out.Millis > 30_000 {
 			t.Errorf("%+v", out)
@@ -170,12 +170,12 @@ func TestTrainTogether(t *testing.T) {
 		}()
 		both(slice)
 		<-met
-		if sum[0].Heard > 0 && sum[1].Heard > 0 {
+		if min(sum[0].Heard, sum[1].Heard, sum[0].Stored, sum[1].Stored) > 0 {
 			break
 		}
 	}
 	for _, s := range sum {
-		if s.Stored != 1 || s.Releases < 1 || s.Heard < 1 {
+		if s.Stored < 1 || s.Releases < 1 || s.Heard < 1 {
 			t.Errorf("%+v", s)
 		}
 	}
