@@ -15,12 +15,12 @@ import (
 // Alone is as in FitPersonal. Without training records Theta is what the population
 // knows.
 func FitKnowing(t *Task, records []Record, prior []float64, k *Known) PersonalModel {
-	return last(PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, 0, k))
+	return last(PersonalModelsKnowing(t, RowsOf(trainingRecords(records)), prior, Noise{}, k))
 }
 
 // PersonalModelsKnowing is [PersonalModels] with what is known of the population; see
 // [FitKnowing].
-func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, std float64, k *Known) iter.Seq[PersonalModel] {
+func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, noise Noise, k *Known) iter.Seq[PersonalModel] {
 	prior = t.priorOr(prior)
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
@@ -28,7 +28,7 @@ func PersonalModelsKnowing(t *Task, train *Rows, prior []float64, std float64, k
 			return
 		}
 		without, left := newSearch(t, train, prior), false
-		without.noisy(std)
+		without.noisy(noise)
 		show := func(m PersonalModel) bool {
 			if m.Theta != nil {
 				m.Theta = k.pad(t, m.Theta)

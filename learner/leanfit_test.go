@@ -141,7 +141,7 @@ func TestPersonalModelsCanBeLeft(t *testing.T) {
 		want := FitPersonal(task, records, truth)
 		pieces, first := 0, 0
 		var last PersonalModel
-		for m := range PersonalModels(task, RowsOf(trainingRecords(records)), truth, 0) {
+		for m := range PersonalModels(task, RowsOf(trainingRecords(records)), truth, Noise{}) {
 			pieces++
 			if m.Theta != nil && first == 0 {
 				first = pieces
@@ -155,7 +155,7 @@ func TestPersonalModelsCanBeLeft(t *testing.T) {
 		}
 		for stop := 1; stop <= pieces; stop += 1 + pieces/8 {
 			n := 0
-			for range PersonalModels(task, RowsOf(trainingRecords(records)), truth, 0) {
+			for range PersonalModels(task, RowsOf(trainingRecords(records)), truth, Noise{}) {
 				if n++; n == stop {
 					break
 				}

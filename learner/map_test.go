@@ -298,7 +298,7 @@ func TestMappedModelsCanBeLeft(t *testing.T) {
 	task, r := mapped(3, Map{Kind: "fourier"}), rand.New(rand.NewPCG(3, 3))
 	records := draw(r, task, normals(r, task.Dimension()), 40, 0.5)
 	shown := func(stop int) (n int) {
-		for m := range PersonalModels(task, RowsOf(records), make([]float64, task.Dimension()), 0) {
+		for m := range PersonalModels(task, RowsOf(records), make([]float64, task.Dimension()), Noise{}) {
 			if m.Theta != nil && (len(m.Theta) != task.Dimension() || len(m.Alone) != task.Dimension()) {
 				t.Fatalf("a model of %d weights, want %d", len(m.Theta), task.Dimension())
 			}

@@ -14,6 +14,7 @@ const negligible = 8
 type line struct {
 	kappa float64
 	wary  bool    // of the noise in the centre, see [search.doubt]
+	noise float64 // the share of the noise's variance that is believed to be there
 	loose bool    // in its constant, see [search.loosen]
 	sides [2]side // weaker pulls, stronger pulls
 }
@@ -32,10 +33,13 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	first, lines := int(math.Round(s.plausible)), []line(nil)
 	noise := s.variance != nil && slices.Max(s.variance) > 0
 	for _, kappa := range s.kappas {
-		lines = append(lines, line{kappa: kappa, wary: noise && s.raw})
+		lines = append(lines, line{kappa: kappa, wary: noise && s.raw, noise: 1})
+		if noise && s.raw && s.least < 1 && kappa != 0 {
+			lines = append(lines, line{kappa: kappa, wary: true, noise: s.least})
+		}
 	}
 	if noise && !s.raw {
-		lines = append(lines, line{kappa: s.kappas[0], wary: true})
+		lines = append(lines, line{kappa: s.kappas[0], wary: true, noise: 1})
 	}
 	if s.aside > 0 && slices.Contains(s.kappas, 0) { // competes with the other lone line; what a prior says of its constant is worth more
 		lines = append(lines, line{kappa: 0, loose: true})

@@ -18,9 +18,9 @@ const exactParameters = 128
 // work it yields the best model so far, and the last one is FitPersonal's. A model
 // without Theta means that there is no result yet. A piece takes some ten milliseconds
 // at 561 features. Leaving the loop stops the work. All of train are training records.
-// They must not change meanwhile, and the models must never change. Std is the standard
-// deviation of the noise in each number of the prior; 0: none, or not known.
-func PersonalModels(t *Task, train *Rows, prior []float64, std float64) iter.Seq[PersonalModel] {
+// They must not change meanwhile, and the models must never change. Noise is
+// what is known of that in the prior.
+func PersonalModels(t *Task, train *Rows, prior []float64, noise Noise) iter.Seq[PersonalModel] {
 	prior = t.priorOr(prior)
 	return func(yield func(PersonalModel) bool) {
 		if train.Len() == 0 {
@@ -29,7 +29,7 @@ func PersonalModels(t *Task, train *Rows, prior []float64, std float64) iter.Seq
 			return
 		}
 		s := newSearch(t, train, prior)
-		s.noisy(std)
+		s.noisy(noise)
 		if s.besideStraight(t, train, yield) {
 			s.within(t, train, yield)
 		}
@@ -81,6 +81,7 @@ type search struct {
 	noise     *mat.SymDense // covariance of the noise in the prior, see [Walk]; nil: not known
 	variance  []float64     // of it, in the coordinates of the fits; nil: not known
 	raw       bool          // none of the noise was held back, as the ridge of a sum does
+	least     float64       // the least share of the variance that there may be; 1: it is known
 	sizes     []float64     // variances of the prior's weights without the noise, see [sizes]; nil: not known
 	worth     float64       // log prior weight of the fits around the prior
 	trust     float64       // in the task's own eta
@@ -128,14 +129,17 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 }
 
 // noisy says how much noise is in each number of the prior, of which nothing was held back.
-// Of classes, of many parameters and of given weights the fits do not use it.
-func (s *search) noisy(std float64) {
-	if std == 0 || s.task.lossKind().target != numberTarget || len(s.prior) > exactParameters || s.task.Local.Fixed {
+// Of many parameters and of given weights the fits do not use it, and of classes only if it is known
+// how much it is: to find it out takes more than what classes say.
+func (s *search) noisy(noise Noise) {
+	known := noise.Least == noise.Most || s.task.lossKind().target == numberTarget
+	if noise.Most == 0 || !known || len(s.prior) > exactParameters || s.task.Local.Fixed {
 		return
 	}
-	std = min(std, maxRadius) // more says nothing more, and its square overflows
-	s.raw, s.noise = true, mat.NewSymDense(len(s.prior), nil)
-	for i := range s.prior {
+	share := noise.Least / noise.Most
+	std := min(noise.Most, maxRadius) // more says nothing more, and its square overflows
+	s.raw, s.least, s.noise = true, share*share, mat.NewSymDense(s.task.Width(), nil)
+	for i := range s.task.Width() {
 		s.noise.SetSym(i, i, std*std)
 	}
 }
@@ -244,9 +248,9 @@ func (s *search) loosen(weight []float64, octave int) {
 	*constant /= 1 + *constant*s.aside/(math.Ldexp(s.task.Local.Eta, octave)*s.task.Constant*s.task.Constant)
 }
 
-// doubt weakens the pull to a noisy centre of numbers: models spread around it by the variance that
-// the pull stands for, which is half of what is left of the labels divided by the weight, and by that
-// of the noise. The centre moves to where it is likely to be without the noise, if its weights have the
+// doubt weakens the pull to a noisy centre: models spread around it by the variance that the pull
+// stands for, which is half of what is left of the labels divided by the weight, and by that of the
+// noise. Of classes, whose losses are likelihoods, it is half of one divided by the weight. The centre moves to where it is likely to be without the noise, if its weights have the
 // sizes that are told from them and the noise, see [sizes]; a wary line moves it, if it is as far from
 // zero as the most plausible pull of lone models says. Where it is nearer, wary fits are better, and where
 // it is farther, worse; so they compete with the others, but for a centre with all of its noise, around
@@ -256,6 +260,9 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 	if _, all := s.unexplained(0); !s.raw && all > 0 {
 		left = min(left, all) // what a centre adds to the labels is its noise, and not theirs
 	}
+	if s.task.lossKind().target != numberTarget {
+		left = 1
+	}
 	if left == 0 || s.variance == nil {
 		return
 	}
@@ -263,7 +270,8 @@ func (s *search) doubt(weight, centre []float64, l *line) {
 	if l.wary {
 		lone = s.pull(0, int(math.Round(s.plausible)))
 	}
-	for i, v := range s.variance {
+	for i := range weight {
+		v := l.noise * s.variance[i%len(s.variance)] // the same for each score
 		if !l.wary && i < len(s.sizes) && v > 0 {
 			share := s.sizes[i] / (s.sizes[i] + v)
 			centre[i] *= share

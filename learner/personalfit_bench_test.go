@@ -61,7 +61,7 @@ func BenchmarkFitManyRecords(b *testing.B) {
 	train := RowsOf(trainingRecords(draw(r, task, truth, 100_000, 0.5)))
 	b.ReportAllocs()
 	for b.Loop() {
-		for range PersonalModels(task, train, truth, 0) {
+		for range PersonalModels(task, train, truth, Noise{}) {
 		}
 	}
 }

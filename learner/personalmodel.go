@@ -35,7 +35,7 @@ type PersonalModel struct {
 // task's kappa times the prior and Alone is zero. The running time depends on the data,
 // so it must not run where a message waits for it; [PersonalModels] can be stopped.
 func FitPersonal(t *Task, records []Record, prior []float64) PersonalModel {
-	return last(PersonalModels(t, RowsOf(trainingRecords(records)), prior, 0))
+	return last(PersonalModels(t, RowsOf(trainingRecords(records)), prior, Noise{}))
 }
 
 // last is the model that a fit ends with.
@@ -49,6 +49,6 @@ func last(models iter.Seq[PersonalModel]) (m PersonalModel) {
 // to the owner of the records, and what is known of its noise; see [PriorFor].
 func FitAmong(t *Task, records []Record, s State) PersonalModel {
 	train := RowsOf(trainingRecords(records))
-	prior, std := PriorFor(t, train, s)
-	return last(PersonalModels(t, train, prior, std))
+	prior, noise := PriorFor(t, train, s)
+	return last(PersonalModels(t, train, prior, noise))
 }

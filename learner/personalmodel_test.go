@@ -403,7 +403,7 @@ func TestTheSearchEndsBeyondFloat64(t *testing.T) {
 			task, r := plainTask(loss, 3), rand.New(rand.NewPCG(6, 14))
 			task.Local = local
 			truth, fits := normals(r, task.Dimension()), 0
-			for range PersonalModels(task, RowsOf(draw(r, task, truth, 20, 0.1)), truth, 0) {
+			for range PersonalModels(task, RowsOf(draw(r, task, truth, 20, 0.1)), truth, Noise{}) {
 				if fits++; fits > 5000 {
 					t.Fatalf("%s: %d fits with %+v", loss, fits, local)
 				}

@@ -62,7 +62,7 @@ func lone(t *testing.T, task *Task, level, slope float64) (model, constant float
 			train.Add(r)
 		}
 		var m PersonalModel
-		for m = range PersonalModels(task, train, make([]float64, task.Dimension()), 0) {
+		for m = range PersonalModels(task, train, make([]float64, task.Dimension()), Noise{}) {
 		}
 		var squares, around float64
 		for range others {

@@ -38,7 +38,7 @@ func (s *search) besideStraight(t *Task, train *Rows, yield func(PersonalModel) 
 		rows.Add(r)
 	}
 	of := &straight{search: newSearch(&line, rows, l.nearest(s.prior))}
-	of.kappas, of.noise, of.raw = s.kappas, population.Turned(s.noise, l.nearest), s.raw
+	of.kappas, of.noise, of.raw, of.least = s.kappas, population.Turned(s.noise, l.nearest), s.raw, s.least
 	of.pad = func(theta []float64) []float64 { return l.bent(theta, line.Width()) }
 	left := false
 	of.within(&line, rows, func(m PersonalModel) bool {

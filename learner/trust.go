@@ -21,30 +21,51 @@ func Prior(s State) []float64 {
 // PriorFor is [Prior] without the neighbours whose models mislead: each model is tested
 // by itself on the owner's records, which it has not seen (see [misleads]). It is zero
 // if all mislead, and Prior without records. It is a function of the records and must
-// not leave the device. Std is the standard deviation of the noise in each number of it,
-// if each model has noise of its own; 0 if it is not known.
-func PriorFor(t *Task, train *Rows, s State) (prior []float64, std float64) {
+// not leave the device. With it comes what is known of the noise in it.
+func PriorFor(t *Task, train *Rows, s State) ([]float64, Noise) {
 	if len(s.Heard) == 0 || train.Len() == 0 {
-		return Prior(s), 0
+		return Prior(s), Noise{}
 	}
 	heard := slices.DeleteFunc(slices.Clone(s.Heard), func(h Heard) bool { return t.misleads(train, h.Model) })
 	if len(heard) == 0 {
-		return make([]float64, len(s.Model)), 0
+		return make([]float64, len(s.Model)), Noise{}
 	}
-	return centred(heard), noiseStd(heard)
+	return centred(heard), t.noiseOf(heard, len(s.Heard))
 }
 
-// noiseStd is the standard deviation of the noise in the weighted mean of models, each of
-// which has the median of what they claim: what a liar claims moves it little.
-func noiseStd(heard []Heard) float64 {
+// Noise is what is known of the noise in each number of a model, as standard deviations in
+// the units of the model. The zero value is no noise, or none that is known.
+type Noise struct{ Least, Most float64 }
+
+// noiseOf is the noise in the weighted mean of models of an agent's neighbours, of whom it
+// has so many. Each has the median of what they claim: what a liar claims moves it little.
+// That is the noise of a model's last release, as agents count what they mix as independent,
+// and of the mean it leaves the share that the weights say. But models that are mixed again
+// and again have the noise of all earlier releases in common, which no mean of neighbours
+// makes smaller: of the variance of each release a network of n keeps an n-th, the part that
+// averaging leaves as it is (Xiao, Boyd, Kim, "Distributed average consensus with
+// least-mean-square deviation", 2007). Records pull some of it back, by how much is private,
+// so that it is the most that there can be.
+//
+// An agent with fewer neighbours than it wants has all others as neighbours, so it knows n.
+// Otherwise n may be without bound, or no more than what is assumed of networks.
+func (t *Task) noiseOf(heard []Heard, neighbours int) Noise {
 	var total, squares float64
-	claims := make([]float64, len(heard))
+	claims, rounds := make([]float64, len(heard)), make([]float64, len(heard))
 	for i, h := range heard {
 		total += h.Weight
 		squares += h.Weight * h.Weight
-		claims[i] = h.NoiseStd
+		claims[i], rounds[i] = h.NoiseStd, float64(h.Round)
 	}
-	return median(claims) * math.Sqrt(squares) / total
+	std, own := median(claims), squares/(total*total)
+	releases := min(median(rounds), float64(t.Release.Releases)) // rounds after these only mix
+	size := float64(neighbours + 1)
+	if neighbours < t.Graph.Degree {
+		most := std * math.Sqrt(own+releases/size)
+		return Noise{most, most}
+	}
+	size = max(size, float64(Expected{}.known().Nodes))
+	return Noise{std * math.Sqrt(own), std * math.Sqrt(own+releases/size)}
 }
 
 // mostUsual is how many times the usual claim of noise a neighbour's counts as at most.

@@ -100,19 +100,57 @@ func TestPriorForLeavesOutWhoMisleads(t *testing.T) {
 	}
 }
 
-// What few neighbours that lie claim of their noise changes nothing, and that of many models is less
-// in their mean than in each.
+// Noise weakens the pull to a prior of classes only where it is known how much it is.
+func TestNoiseOfClassesCountsWhereItIsKnown(t *testing.T) {
+	for _, loss := range []string{"logistic", "multinomial"} {
+		task, r := plainTask(loss, 3), rand.New(rand.NewPCG(6, 15))
+		truth := normals(r, task.Dimension())
+		rows := RowsOf(draw(r, task, truth, 20, 0.1))
+		fit := func(n Noise) PersonalModel { return last(PersonalModels(task, rows, truth, n)) }
+		without := fit(Noise{})
+		if got := fit(Noise{1, 3}); !floats.Equal(got.Theta, without.Theta) {
+			t.Errorf("%s: noise of 1 to 3 changed the model", loss)
+		}
+		if got := fit(Noise{3, 3}); floats.Equal(got.Theta, without.Theta) || !finite(got.Theta) {
+			t.Errorf("%s: noise of 3 gave %v, and none %v", loss, got.Theta, without.Theta)
+		}
+	}
+}
+
+// What few neighbours that lie claim, of their noise or of how many releases they have made, changes
+// nothing. The noise of one release is less in the mean of four models than in each; that of earlier
+// ones they have in common, and all of it, spread over the network: four neighbours and the agent, if it
+// wants more than four; else as many as are assumed, or any number.
 func TestNoiseOfThePrior(t *testing.T) {
 	task, rows := twoNumbers(), signs()
+	task.Release.Releases = 15
 	s := heardFrom([]float64{1, 0}, []float64{1, 0}, []float64{1, 0}, []float64{1, 0})
-	for i, claimed := range []float64{2, 2, 2, 1e9} {
-		s.Heard[i].NoiseStd = claimed
+	told := func(degree int, round uint64) Noise {
+		task.Graph.Degree = degree
+		for i, claimed := range []float64{2, 2, 2, 1e9} {
+			s.Heard[i].NoiseStd, s.Heard[i].Round = claimed, round
+		}
+		s.Heard[3].Round = 1 << 60
+		_, noise := PriorFor(task, rows, s)
+		return noise
 	}
-	if _, std := PriorFor(task, rows, s); std != 1 {
-		t.Errorf("four models with noise of 2 have %v in their mean, not 1", std)
+	common := func(releases, size float64) float64 { return 2 * math.Sqrt(0.25+releases/size) }
+	for _, c := range []struct {
+		degree int
+		round  uint64
+		want   Noise
+	}{
+		{5, 0, Noise{1, 1}},
+		{5, 10, Noise{common(10, 5), common(10, 5)}},
+		{5, 1000, Noise{common(15, 5), common(15, 5)}},
+		{4, 10, Noise{1, common(10, 100)}},
+	} {
+		if got := told(c.degree, c.round); math.Abs(got.Least-c.want.Least)+math.Abs(got.Most-c.want.Most) > 1e-12 {
+			t.Errorf("four models of round %d, of %d wanted: noise of %v, not %v", c.round, c.degree, got, c.want)
+		}
 	}
-	if _, std := PriorFor(task, new(Rows), s); std != 0 {
-		t.Errorf("of no records the noise is told as %v", std)
+	if _, noise := PriorFor(task, new(Rows), s); noise != (Noise{}) {
+		t.Errorf("of no records the noise is told as %v", noise)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestWideFitsAreSmall(t *testing.T) {
 		task, rows, prior := wideRecords(c.columns, c.classes, c.records)
 		before, pieces, most := live(), 0, uint64(0)
 		start := time.Now()
-		for range PersonalModels(task, rows, prior, 0) {
+		for range PersonalModels(task, rows, prior, Noise{}) {
 			if pieces++; pieces%20 == 0 {
 				most = max(most, max(live(), before)-before)
 			}

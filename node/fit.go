@@ -79,10 +79,10 @@ func (n *Node) fit(ctx context.Context, m fitted) error {
 		return err
 	}
 	m.prior, m.Records = learner.Prior(state), rows.train.Len()+rows.held.Len()
-	prior, std := learner.PriorFor(n.files.Task, rows.train, state)
-	models := learner.PersonalModels(n.files.Task, rows.train, prior, std)
+	prior, noise := learner.PriorFor(n.files.Task, rows.train, state)
+	models := learner.PersonalModels(n.files.Task, rows.train, prior, noise)
 	if m.Known != nil {
-		models = learner.PersonalModelsKnowing(n.files.Task, rows.train, prior, std, m.Known)
+		models = learner.PersonalModelsKnowing(n.files.Task, rows.train, prior, noise, m.Known)
 	}
 	for model := range models {
 		if ctx.Err() != nil {
