@@ -25,7 +25,7 @@ import (
 // known.
 func TestKillDuringImport(t *testing.T) {
 	t.Parallel()
-	const rows = 60_000
+	const rows = 30_000
 	file, task := filepath.Join(t.TempDir(), "rows.csv"), filepath.Join(t.TempDir(), "task.toml")
 	writeRows(t, file, rows)
 	require.NoError(t, os.WriteFile(task, []byte(numbersTask()), 0o600))
@@ -33,7 +33,7 @@ func TestKillDuringImport(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
 			interrupted := 0
-			for _, size := range []int64{1 << 20, 4 << 20, 8 << 20} {
+			for _, size := range []int64{1 << 19, 2 << 20, 4 << 20} {
 				dir := shortTemp(t)
 				cli(t, nil, "init", "--dir", dir, "--task", task, "--no-mdns", "--listen", "/ip4/127.0.0.1/tcp/0")
 				importing := exec.Command("p2pnode", "data", "import", file, "--dir", dir)

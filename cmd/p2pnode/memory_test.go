@@ -31,10 +31,7 @@ const maxAnswer = 200 * time.Millisecond
 // The memory of a daemon, and of who asks it, stays within bounds however it came to its
 // records; and its status does not wait for them. P2PNODE_ROWS sets how many they are.
 func TestMemoryOfRecords(t *testing.T) {
-	rows := 100_000
-	if testing.Short() {
-		rows = 30_000
-	}
+	rows := 30_000
 	if set := os.Getenv("P2PNODE_ROWS"); set != "" {
 		var err error
 		if rows, err = strconv.Atoi(set); err != nil {
