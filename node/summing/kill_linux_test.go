@@ -451,7 +451,7 @@ func (p *play) checkResult() {
 }
 
 // Processes of members, leaders and contributors are killed with signal 9, most of them at
-// changes of their files or when they are heard, a hundred times, a thousand at night. No
+// changes of their files or when they are heard, fifty times, a thousand at night. No
 // member contradicts itself or forgets what it signed, at most one list is opened, and what
 // a contributor offers is paid for and never changes. If one member is gone for good after
 // the sum was open, the sum completes; if one never comes, nothing is paid.
@@ -459,7 +459,7 @@ func TestKillsOfProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: processes that take seconds to start miss a sum that is open for three")
 	}
-	least := 100
+	least := 50
 	if text := os.Getenv("P2PNODE_KILLS"); text != "" {
 		var err error
 		least, err = strconv.Atoi(text)
