@@ -18,7 +18,7 @@ import (
 // time, a time for each person, which is a multiple of what two cores take, and, if
 // phones go offline, a multiple of the time in which they go offline and come back.
 const (
-	closesAfter  = 4 * time.Second
+	closesAfter  = 6 * time.Second
 	closesEach   = 25 * time.Millisecond
 	closesSpells = 4
 )
