@@ -104,9 +104,11 @@ type quicConn struct {
 	lasts  context.Context // until the connection ends
 	end    context.CancelFunc
 
+	written atomic.Int64 // bytes for streams, each piece at least a frame
+
 	// Looking at it uses these.
 	received int  // packets
-	beyond   int  // bytes that have come beyond those that were noted, less those sent
+	beyond   int  // bytes that have come beyond those that were noted, less those written
 	surplus  int  // what a stranger or a neighbour owes of that
 	near     bool // it was a neighbour's at the last look
 }
@@ -232,11 +234,12 @@ func (c *quicConn) room() int {
 
 // came returns how many packets have come since it was last asked, and how many bytes more than
 // were noted when they were read. A packet counts as a frame. Those that only say that
-// something has arrived do not, as there are fewer than were sent.
+// something has arrived do not, as there are fewer than were written for streams. How many were
+// sent says nothing: each that comes after a gap, or asks whether the path is there, is answered.
 func (c *quicConn) came() (packets, more int) {
 	s := c.stats()
 	received := int(s.PacketsReceived)
-	beyond := readFrame*(received-int(s.PacketsSent)) - c.intake.noted()
+	beyond := readFrame*received - c.intake.noted() - int(c.written.Load())
 	packets, more = received-c.received, beyond-c.beyond
 	c.received, c.beyond = received, beyond
 	return packets, more
@@ -279,6 +282,13 @@ func (s *quicStream) Read(p []byte) (int, error) {
 	}
 	n, err := s.MuxedStream.Read(p)
 	s.conn.intake.add(max(n, readFrame)) // nobody sees the frames
+	return n, err
+}
+
+// Write implements [network.MuxedStream].
+func (s *quicStream) Write(p []byte) (int, error) {
+	n, err := s.MuxedStream.Write(p)
+	s.conn.written.Add(int64(max(n, readFrame)))
 	return n, err
 }
 

@@ -184,13 +184,15 @@ func TestPacketsOverQUICAreBounded(t *testing.T) {
 			bad, read,
 			watched(t, e, "/ip4/64.1.0.1/udp/2/quic-v1", unread.stats), // behind the same router
 			watched(t, e, "/ip4/64.2.0.1/udp/1/quic-v1", unread.stats),
-			watched(t, e, "/ip4/64.3.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
-				return quic.ConnectionStats{PacketsReceived: came.packets.Load(), PacketsSent: came.packets.Load()}
-			}),
+			watched(t, e, "/ip4/64.3.0.1/udp/1/quic-v1", came.stats),
 		}
+		sent := conns[len(conns)-1].stream(new(poured))
 		looks := func(c *quicConn, packets uint64) {
 			t.Helper()
-			read.intake.add(int(packets-came.packets.Load()) * readFrame)
+			more := int(packets - came.packets.Load())
+			read.intake.add(more * readFrame)
+			_, err := sent.Write(make([]byte, more*readFrame))
+			require.NoError(t, err)
 			came.packets.Store(packets)
 			e.look()
 			synctest.Wait()
@@ -224,6 +226,25 @@ func TestPacketsOverQUICAreBounded(t *testing.T) {
 		if n := len(e.watched); n != 0 || e.nextLook != (time.Time{}) {
 			t.Errorf("%d connections are looked at after their ends, next at %v", n, e.nextLook)
 		}
+	})
+}
+
+// Who has each packet answered that nobody reads is bounded as well: QUIC says at once that one
+// came after a gap.
+func TestAnswersBelowTheStreamsExcuseNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEntrance(Power{connections: 1}, openDoor{})
+		var came flood
+		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
+			return quic.ConnectionStats{PacketsReceived: came.packets.Load(), PacketsSent: came.packets.Load()}
+		})
+		came.packets.Store(quicSurplus/readFrame + 1)
+		e.look()
+		synctest.Wait()
+		if !c.IsClosed() {
+			t.Error("connected after a flood")
+		}
+		time.Sleep(3 * readWindow)
 	})
 }
 
@@ -308,7 +329,7 @@ func TestQuietConnectionsOverQUICWakeNobody(t *testing.T) {
 		var f flood
 		c := watched(t, e, "/ip4/64.1.0.1/udp/1/quic-v1", func() quic.ConnectionStats {
 			looks.Add(1)
-			return quic.ConnectionStats{PacketsReceived: f.packets.Load(), PacketsSent: f.packets.Load()}
+			return f.stats()
 		})
 		during := func(d time.Duration) int64 {
 			before := looks.Load()
@@ -325,6 +346,7 @@ func TestQuietConnectionsOverQUICWakeNobody(t *testing.T) {
 		before := looks.Load()
 		for range 3 * rests / quicLooks {
 			f.packets.Add(quicBusy + 1)
+			c.intake.add((quicBusy + 1) * readFrame)
 			during(quicLooks)
 		}
 		if n := looks.Load() - before; n < int64(rests/quicLooks) {

@@ -19,6 +19,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 	"github.com/quic-go/quic-go"
+	"golang.org/x/net/ipv4"
 
 	"p2pnode/node/datadir"
 )
@@ -27,7 +28,7 @@ import (
 func packets() Scenario {
 	return Scenario{
 		Name: "packets", Daemons: true,
-		About: "sends over QUIC, from 256 identities: random bytes, hundreds of streams without a word, streams full of what nobody reads, and packets that belong to no stream",
+		About: "sends over QUIC, from 256 identities: random bytes, hundreds of streams without a word, streams full of what nobody reads, and packets that belong to no stream, also such that each is answered",
 		Run:   onField(sociable, overQUIC("packets", 64, pester)),
 	}
 }
@@ -87,7 +88,7 @@ func quicOf(addr string) string {
 }
 
 // socket opens a socket at an address of the attacker.
-func (f *field) socket(from netip.Addr) (c net.PacketConn, err error) {
+func (f *field) socket(from netip.Addr) (c *net.UDPConn, err error) {
 	err = f.attacker.Do(func() error {
 		c, err = net.ListenUDP("udp4", &net.UDPAddr{IP: from.AsSlice()})
 		return err
@@ -95,17 +96,23 @@ func (f *field) socket(from netip.Addr) (c net.PacketConn, err error) {
 	return c, err
 }
 
-// overQUIC makes an identity call over QUIC, from an address of the attacker.
+// overQUIC makes an identity call over QUIC, from an address of the attacker. All its packets say
+// that the way is crowded, of which QUIC tells at once.
 func (f *field) overQUIC(from netip.Addr) libp2p.Option {
 	return libp2p.ChainOptions(libp2p.Transport(transport.NewTransport),
 		libp2p.QUICReuse(quicreuse.NewConnManager, quicreuse.OverrideListenUDP(func(string, *net.UDPAddr) (net.PacketConn, error) {
-			return f.socket(from)
+			const crowded = 3 // the mark of RFC 3168
+			c, err := f.socket(from)
+			if err != nil {
+				return nil, err
+			}
+			return struct{ net.PacketConn }{c}, ipv4.NewPacketConn(c).SetTOS(crowded)
 		})))
 }
 
-// pester does one of four things over a connection, and connects again when that is lost.
+// pester does one of five things over a connection, and connects again when that is lost.
 func pester(ctx context.Context, i int, s *stranger) {
-	do := []func(context.Context, network.Conn){1: hush, 2: pour, 3: toss}[i%4]
+	do := []func(context.Context, network.Conn){1: hush, 2: pour, 3: toss, 4: nudge}[i%5]
 	if do == nil {
 		babble(ctx, i, s)
 		return
@@ -155,6 +162,13 @@ func pour(ctx context.Context, c network.Conn) {
 func toss(ctx context.Context, c network.Conn) {
 	var under *quic.Conn
 	for c.As(&under) && ctx.Err() == nil && under.SendDatagram([]byte{0}) == nil {
+	}
+}
+
+// nudge sends packets that belong to no stream one at a time, so that each is answered.
+func nudge(ctx context.Context, c network.Conn) {
+	var under *quic.Conn
+	for c.As(&under) && rest(ctx, time.Second/2500) == nil && under.SendDatagram([]byte{0}) == nil {
 	}
 }
 
