@@ -31,7 +31,7 @@ func TestNobodyPunchesHolesInside(t *testing.T) {
 	r, err := New(Config{Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Announce: []multiaddr.Multiaddr{multiaddr.StringCast("/ip4/45.0.0.1/tcp/4001")}})
 	require.NoError(t, err)
 	r.local = false
-	node, err := r.start(func(netip.Addr) bool { return false })
+	node, err := r.start(func(netip.Addr, bool) bool { return false })
 	require.NoError(t, err)
 	defer node.Close()
 	node.SetStreamHandler(echo, func(network.Stream) {}) // without it the relay carries nothing for it

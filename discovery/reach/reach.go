@@ -9,7 +9,6 @@ package reach
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,10 +107,10 @@ func New(c Config) (*Reach, error) {
 }
 
 // Options returns the options that the host needs, with the patience of its connections over
-// TCP, and what is around those over QUIC. refuses reports whether nobody at an address would be
-// let in over QUIC; it is called for every packet that begins a connection. They include the
-// host's [libp2p.AddrsFactory], of which it has only one.
-func (r *Reach) Options(p Patience, overQUIC Around, refuses func(netip.Addr) bool) []libp2p.Option {
+// TCP, and what is around those over QUIC. refuses is called for every packet with which a
+// connection over QUIC begins. They include the host's [libp2p.AddrsFactory], of which it has
+// only one.
+func (r *Reach) Options(p Patience, overQUIC Around, refuses Refuses) []libp2p.Option {
 	options := []libp2p.Option{
 		libp2p.ListenAddrStrings(r.config.Listen...),
 		libp2p.AddrsFactory(r.announce),

@@ -20,8 +20,13 @@ import (
 type socket struct {
 	*net.UDPConn
 	packets *ipv4.PacketConn // of both versions of IP
-	refuses func(netip.Addr) bool
+	refuses Refuses
 }
+
+// Refuses reports whether a packet with which a connection over QUIC begins is dropped, by the
+// address that it says it is from. calls says that it is a client's first one, and not one that
+// goes on, or answers a call of this host.
+type Refuses func(from netip.Addr, calls bool) bool
 
 // ReadBatch is what QUIC calls where a system can read many packets at once. It returns at least
 // one packet that is not dropped, or an error.
@@ -49,19 +54,22 @@ func move(to, from *ipv4.Message) {
 
 func (s *socket) drops(m *ipv4.Message) bool {
 	at, ok := m.Addr.(*net.UDPAddr)
-	return ok && opens(m.Buffers[0][:m.N]) && s.refuses(at.AddrPort().Addr().Unmap())
+	packet := m.Buffers[0][:m.N]
+	return ok && begins(packet) && s.refuses(at.AddrPort().Addr().Unmap(), packet[5] >= shortestCalled)
 }
 
-// opens reports whether a packet is the first of a client: with a long header, of the type
-// Initial, to a connection ID of at least eight bytes (RFC 9000, 7.2 and 17.2). The IDs that are
-// made here have four.
-func opens(packet []byte) bool {
-	const longHeader, initial, shortest = 0xf0, 0xc0, 8
-	return len(packet) > 5 && packet[0]&longHeader == initial && packet[5] >= shortest
+// begins reports whether a packet has a long header, and is of the type Initial (RFC 9000, 17.2).
+func begins(packet []byte) bool {
+	const longHeader, initial = 0xf0, 0xc0
+	return len(packet) > 5 && packet[0]&longHeader == initial
 }
+
+// shortestCalled is how many bytes the connection ID has at least to which a client sends first
+// (RFC 9000, 7.2). The IDs that are made here have four.
+const shortestCalled = 8
 
 // quicSockets makes libp2p open QUIC's ports as it does by default, but with these sockets.
-func quicSockets(refuses func(netip.Addr) bool) libp2p.Option {
+func quicSockets(refuses Refuses) libp2p.Option {
 	listen := func(version string, at *net.UDPAddr) (net.PacketConn, error) {
 		c, err := net.ListenUDP(version, at)
 		if err != nil {

@@ -24,7 +24,7 @@ func TestASocketDropsCallsThatAreRefused(t *testing.T) {
 	under, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	defer under.Close()
-	s := &socket{under, ipv4.NewPacketConn(under), func(a netip.Addr) bool { return a == refused }}
+	s := &socket{under, ipv4.NewPacketConn(under), func(a netip.Addr, calls bool) bool { return calls && a == refused }}
 
 	call := []byte{0xc0, 0, 0, 0, 1, 8, 'c', 'a', 'l', 'l'}
 	answer := []byte{0xc0, 0, 0, 0, 1, 4, 'a', 'n', 's', 'w', 'e', 'r'}
@@ -82,7 +82,7 @@ func TestACallOverQUICWaitsUntilItsAddressOpens(t *testing.T) {
 	r, err := New(Config{Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}})
 	require.NoError(t, err)
 	asked, open := make(chan struct{}, 100), new(atomic.Bool)
-	h, err := r.start(func(netip.Addr) bool {
+	h, err := r.start(func(netip.Addr, bool) bool {
 		asked <- struct{}{}
 		return !open.Load()
 	})

@@ -48,12 +48,12 @@ func startHost(wide bool, listen ...string) (host.Host, *Reach, error) {
 		return nil, nil, err
 	}
 	r.local = !wide
-	h, err := r.start(func(netip.Addr) bool { return false })
+	h, err := r.start(func(netip.Addr, bool) bool { return false })
 	return h, r, err
 }
 
 // start starts a host that is reached like that, and refuses addresses over QUIC.
-func (r *Reach) start(refuses func(netip.Addr) bool) (host.Host, error) {
+func (r *Reach) start(refuses Refuses) (host.Host, error) {
 	return libp2p.New(append(r.Options(Patience{6 * time.Second, 6 * time.Second}, func(c transport.CapableConn) transport.CapableConn { return c }, refuses), libp2p.DisableMetrics(),
 		libp2p.Security(noise.ID, noise.New), libp2p.Muxer(yamux.ID, yamux.DefaultTransport))...)
 }

@@ -41,7 +41,9 @@ type Entrance struct {
 	waiting   map[ends]*arrival
 	hall      *crowd.Places[ends] // places of connections that wait for the end of their handshakes
 	knocks    *crowd.Parts
-	relayed   *crowd.Work // connections through relays
+	calls     *crowd.Parts // packets that begin a connection over QUIC
+	goesOn    *crowd.Parts // packets that go on with that
+	relayed   *crowd.Work  // connections through relays
 	strangers *crowd.Places[network.Conn]
 	overQUIC  *crowd.Places[network.Conn] // those of strangers over QUIC
 	streams   fair
@@ -111,6 +113,13 @@ const (
 	knocksMore  = 64
 	relayedMore = 192
 	knockWindow = 30 * time.Second
+	// openingMore is how many packets with which connections over QUIC begin are looked at in
+	// each openingWindow, in addition to as many as the host keeps, before addresses and networks
+	// share: as many of those that go on after a Retry as of first ones. An answer to one takes
+	// more time than to read it, anybody can write any address on it, and a handshake has two or
+	// three of each. A client sends again after less than a second, so it has several tries.
+	openingMore   = 512
+	openingWindow = time.Second
 	// dialBacks is how many requests to be dialled back (AutoNAT) strangers may make in each
 	// dialBackWindow before their networks must share. Libp2p answers 60 in a minute, whoever
 	// asks, so five identities would leave everybody else without an answer. Two windows have
@@ -131,6 +140,8 @@ func newEntrance(p Power, next connmgr.ConnectionGater) *Entrance {
 		strangers:       crowd.NewPlaces[network.Conn](p.connections + strangersMore),
 		overQUIC:        crowd.NewPlaces[network.Conn](max(strangersOverQUIC, p.connections/8)),
 		knocks:          crowd.NewParts(p.connections+knocksMore, knockWindow),
+		calls:           crowd.NewParts(p.connections+openingMore, openingWindow),
+		goesOn:          crowd.NewParts(p.connections+openingMore, openingWindow),
 		relayed:         crowd.NewWork(p.connections+relayedMore, knockWindow),
 		streams:         newFair(p.openings(), streamWindow),
 		again:           newFair(introducedAgain, streamWindow),
@@ -251,12 +262,21 @@ func (e *Entrance) admits(from netip.Addr) bool {
 	return from.IsLoopback() || e.knocks.Take(from, "", 1, now)
 }
 
-// closedTo reports whether no connection over QUIC from an address would be let in now.
-func (e *Entrance) closedTo(from netip.Addr) bool {
+// ignores implements [reach.Refuses]: it drops calls from where nobody would be let in now, and
+// what is beyond its share of the packets that are answered before anybody has shown where it is.
+func (e *Entrance) ignores(from netip.Addr, calls bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
-	return e.shut.off(from, now) || !from.IsLoopback() && !e.knocks.Grants(from, "", 1, now)
+	switch {
+	case calls && e.shut.off(from, now):
+		return true
+	case from.IsLoopback():
+		return false
+	case !calls:
+		return !e.goesOn.Take(from, "", 1, now)
+	}
+	return !e.knocks.Grants(from, "", 1, now) || !e.calls.Take(from, "", 1, now)
 }
 
 // turnAway closes a connection that waits for the end of its handshakes. The caller holds

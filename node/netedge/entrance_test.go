@@ -101,11 +101,11 @@ func TestHandshakesOverQUICAreShared(t *testing.T) {
 	if let < most || let > 4*most {
 		t.Errorf("%d handshakes", let)
 	}
-	if closed := netip.MustParseAddr("64.1.0.1"); opens(network.DirInbound, "64.1.0.1") == e.closedTo(closed) {
+	if closed := netip.MustParseAddr("64.1.0.1"); opens(network.DirInbound, "64.1.0.1") == e.ignores(closed, true) {
 		t.Error("an address that has had its part is not closed")
 	}
 	for _, open := range []string{"64.2.0.1", "127.0.0.1"} {
-		if e.closedTo(netip.MustParseAddr(open)) {
+		if e.ignores(netip.MustParseAddr(open), true) {
 			t.Errorf("%s is closed", open)
 		}
 	}
@@ -118,8 +118,40 @@ func TestHandshakesOverQUICAreShared(t *testing.T) {
 		}
 	}
 	e.shut.close(crowd.Of(multiaddr.StringCast("/ip4/64.4.0.1")), time.Now())
-	if opens(network.DirInbound, "64.4.0.1") || !e.closedTo(netip.MustParseAddr("64.4.0.1")) {
+	if opens(network.DirInbound, "64.4.0.1") || !e.ignores(netip.MustParseAddr("64.4.0.1"), true) {
 		t.Error("a closed address has a handshake")
+	}
+}
+
+// Anybody can write any address on the packets with which a connection over QUIC begins. Beyond an
+// amount networks share, those that go on apart from first ones; and this machine has all it wants.
+func TestFirstPacketsOverQUICAreShared(t *testing.T) {
+	for _, calls := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEntrance(Power{connections: 1}, openDoor{})
+			const most = 1 + openingMore
+			looked := 0
+			for i := range 100 * most {
+				if !e.ignores(netip.AddrFrom4([4]byte{64, 1, byte(i / 256), byte(i)}), calls) {
+					looked++
+				}
+			}
+			if looked < most || looked > 3*most {
+				t.Errorf("%d of %d are looked at", looked, most)
+			}
+			for _, other := range []string{"64.2.0.1", "127.0.0.1"} {
+				if e.ignores(netip.MustParseAddr(other), calls) {
+					t.Errorf("nothing is left for %s", other)
+				}
+			}
+			if e.ignores(netip.MustParseAddr("64.1.0.1"), !calls) {
+				t.Error("those of one kind take the time of the others")
+			}
+			time.Sleep(2 * openingWindow)
+			if e.ignores(netip.MustParseAddr("64.1.0.1"), calls) {
+				t.Error("nothing is forgotten")
+			}
+		})
 	}
 }
 

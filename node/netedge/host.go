@@ -58,7 +58,7 @@ func NewHost(key crypto.PrivKey, r *reach.Reach, around *Surroundings, p Power, 
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(reach.Patience{Silence: p.silence, Answer: p.answer}, entrance.quicConn, entrance.closedTo), m.options()),
+	h, err := libp2p.New(append(slices.Concat(local, closed.Options(), r.Options(reach.Patience{Silence: p.silence, Answer: p.answer}, entrance.quicConn, entrance.ignores), m.options()),
 		libp2p.Identity(key),
 		libp2p.Peerstore(known),
 		libp2p.Security(noise.ID, noise.New),

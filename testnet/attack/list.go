@@ -22,6 +22,7 @@ func Scenarios() []Scenario {
 		friends(),
 		packets(),
 		hellos(),
+		calls(),
 		multicast(),
 		places(),
 		circuits(),

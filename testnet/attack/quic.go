@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -39,6 +40,15 @@ func hellos() Scenario {
 		Name: "hellos", Daemons: true,
 		About: "begins handshakes over QUIC from 256 addresses, up to ten a second from each, and never ends one",
 		Run:   onField(sociable, overQUIC("hellos", 256, greet)),
+	}
+}
+
+// calls attacks with packets that look as if a handshake began, or went on.
+func calls() Scenario {
+	return Scenario{
+		Name: "calls", Daemons: true,
+		About: "sends 10,000 first packets of QUIC a second from 256 addresses, of which nothing comes, half of them as if they went on after an answer",
+		Run:   onField(sociable, overQUIC("calls", 256, hail)),
 	}
 }
 
@@ -169,6 +179,33 @@ func toss(ctx context.Context, c network.Conn) {
 func nudge(ctx context.Context, c network.Conn) {
 	var under *quic.Conn
 	for c.As(&under) && rest(ctx, time.Second/2500) == nil && under.SendDatagram([]byte{0}) == nil {
+	}
+}
+
+// hail sends packets with which connections begin, to an ID as a client makes it, or one as the
+// victim does, with what is no token of its own. What is encrypted in them is nothing.
+func hail(ctx context.Context, i int, s *stranger) {
+	to, err := manet.ToNetAddr(multiaddr.StringCast(strings.Split(s.field.victim().addr, "/quic-v1")[0]))
+	if err != nil {
+		return
+	}
+	c, err := s.field.socket(raid(i))
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	const shortest = 1200
+	called, token := 8, 0
+	if i%2 == 1 {
+		called, token = 4, 60
+	}
+	head := slices.Concat([]byte{0xc3, 0, 0, 0, 1, byte(called)}, make([]byte, called), []byte{0, byte(token)}, make([]byte, token))
+	length := shortest - len(head) - 2
+	packet := slices.Concat(head, []byte{0x40 | byte(length>>8), byte(length)}, make([]byte, length))
+	for rest(ctx, time.Duration(len(s.field.identities))*time.Second/10_000) == nil {
+		_, _ = rand.Read(packet[6:][:called])
+		_, _ = rand.Read(packet[len(packet)-length:])
+		_, _ = c.WriteTo(packet, to)
 	}
 }
 
