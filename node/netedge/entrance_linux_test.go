@@ -235,9 +235,15 @@ func TestUnknownProtocolsAreNotOfferedForLong(t *testing.T) {
 	}
 }
 
-// Streams that last, those of gossipsub and through relays, take no places.
+// Streams that last, those of gossipsub and through relays, take no places. Who is not a relay of
+// the host may not keep one as if it were.
 func TestStreamsThatLastTakeNoPlaces(t *testing.T) {
-	for name, want := range map[protocol.ID]bool{"/meshsub/1.2.0": false, "/libp2p/circuit/relay/0.2.0/hop": false, "/test": true} {
+	const hop, stop = "/libp2p/circuit/relay/0.2.0/hop", "/libp2p/circuit/relay/0.2.0/stop"
+	for _, c := range []struct {
+		name        protocol.ID
+		relay, want bool
+	}{{"/meshsub/1.2.0", false, false}, {hop, false, false}, {stop, true, false}, {stop, false, true}, {"/test", false, true}} {
+		name, want := c.name, c.want
 		h, _ := newGuarded(t, ordinary())
 		placed := make(chan bool)
 		h.SetStreamHandler(name, func(s network.Stream) {
@@ -249,12 +255,15 @@ func TestStreamsThatLastTakeNoPlaces(t *testing.T) {
 		})
 		peer := newCaller(t, "127.0.9.1")
 		require.NoError(t, mayConnect(t, peer, h))
+		if c.relay {
+			h.ConnManager().Protect(peer.ID(), "autorelay") // as libp2p does
+		}
 		s, err := peer.NewStream(t.Context(), h.ID(), name)
 		require.NoError(t, err)
 		_, err = s.Write([]byte{1})
 		require.NoError(t, err)
 		if got := <-placed; got != want {
-			t.Errorf("%s: has a place: %v", name, got)
+			t.Errorf("%s, relay %v: has a place: %v", name, c.relay, got)
 		}
 	}
 }

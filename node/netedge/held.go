@@ -10,6 +10,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/protocol/autonatv2"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
 	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 )
 
@@ -72,9 +73,11 @@ type incoming struct {
 }
 
 // lasts reports whether streams of a protocol last, and are read all the time. Of gossipsub's a
-// peer has one; those through relays are bounded by the relay (discovery/reach).
-func lasts(name protocol.ID) bool {
-	return strings.HasPrefix(string(name), "/meshsub/") || strings.HasPrefix(string(name), "/libp2p/circuit/")
+// peer has one; those through a relay are bounded by it (discovery/reach), be it this host, or one
+// at which it has a place. Anybody else who wants to tell of a caller has a minute to do so.
+func (s *incoming) lasts(name protocol.ID) bool {
+	return strings.HasPrefix(string(name), "/meshsub/") || name == proto.ProtoIDv2Hop ||
+		name == proto.ProtoIDv2Stop && s.entrance.carriedBy(s.from)
 }
 
 // SetProtocol implements [network.StreamManagementScope].
@@ -90,7 +93,7 @@ func (s *incoming) SetProtocol(name protocol.ID) error {
 		s.refused.BlockStream(s.from, network.DirInbound)
 		return errDialBacks
 	}
-	if lasts(name) {
+	if s.lasts(name) {
 		s.entrance.letGo(s)
 	}
 	return s.StreamManagementScope.SetProtocol(name)

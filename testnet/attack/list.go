@@ -23,6 +23,7 @@ func Scenarios() []Scenario {
 		packets(),
 		hellos(),
 		calls(),
+		stops(),
 		multicast(),
 		places(),
 		circuits(),
