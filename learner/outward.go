@@ -34,7 +34,7 @@ func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	noise := s.variance != nil && slices.Max(s.variance) > 0
 	for _, kappa := range s.kappas {
 		lines = append(lines, line{kappa: kappa, wary: noise && s.raw, noise: 1})
-		if noise && s.raw && s.least < 1 && kappa != 0 {
+		if noise && s.between() && kappa != 0 {
 			lines = append(lines, line{kappa: kappa, wary: true, noise: s.least})
 		}
 	}

@@ -144,6 +144,10 @@ func (s *search) noisy(noise Noise) {
 	}
 }
 
+// between reports whether the noise in the prior lies between two values, for each of which there are
+// fits.
+func (s *search) between() bool { return s.raw && s.least < 1 }
+
 // run makes the fits.
 func (s *search) run(train *Rows, yield func(PersonalModel) bool) {
 	if len(s.prior) > exactParameters {
@@ -250,11 +254,11 @@ func (s *search) loosen(weight []float64, octave int) {
 
 // doubt weakens the pull to a noisy centre: models spread around it by the variance that the pull
 // stands for, which is half of what is left of the labels divided by the weight, and by that of the
-// noise. Of classes, whose losses are likelihoods, it is half of one divided by the weight. The centre moves to where it is likely to be without the noise, if its weights have the
-// sizes that are told from them and the noise, see [sizes]; a wary line moves it, if it is as far from
-// zero as the most plausible pull of lone models says. Where it is nearer, wary fits are better, and where
-// it is farther, worse; so they compete with the others, but for a centre with all of its noise, around
-// which all are wary.
+// noise. Of classes, whose losses are likelihoods, it is half of one divided by the weight. The centre
+// moves to where it is likely to be without the noise, if its weights have the sizes that are told from
+// them and the noise, see [sizes]; a wary line moves it, if it is as far from zero as the most plausible
+// pull of lone models says. Where it is nearer, wary fits are better, and where it is farther, worse; so
+// they compete with the others, but for a centre with all of its noise, around which all are wary.
 func (s *search) doubt(weight, centre []float64, l *line) {
 	_, left := s.unexplained(l.kappa)
 	if _, all := s.unexplained(0); !s.raw && all > 0 {
@@ -394,11 +398,11 @@ func indicator(yes bool) float64 {
 // guess: if it is right it helps, and far from what the records say it does no harm.
 func (s *search) implausibility(kappa float64, octave int) float64 {
 	off, own, worth := float64(octave)-s.plausible, float64(octave), 0.
-	switch {
-	case kappa != 0:
+	if kappa != 0 {
 		off, worth = off-s.nearer, s.worth
-	case s.aside > 0:
-		worth = -math.Ln2 // two lines share the weight of one
+	}
+	if kappa != 0 && s.between() || kappa == 0 && s.aside > 0 {
+		worth -= math.Ln2 // two lines share the weight of one
 	}
 	return -math.Log(bellCurve(off/spread)+s.trust*bellCurve(own)) - worth
 }

@@ -126,11 +126,11 @@ func (l *lines) bent(theta []float64, width int) (out []float64) {
 }
 
 // nearest is the straight model, in its own coordinates, whose weights at the knots of each feature
-// differ least from those of a model. What all knots have in common goes to the constant. What the
-// coordinates of a map say is lost.
+// differ least from those of a model, or of what one of its scores has. What all knots have in common
+// goes to the constant. What the coordinates of a map say is lost.
 func (l *lines) nearest(theta []float64) (straight []float64) {
 	t := l.task
-	for k := range t.loss().scores() {
+	for k := range len(theta) / t.Width() {
 		own, common := block(theta, k, t.Width()), 0.
 		for _, f := range l.features {
 			if f.weights == nil {

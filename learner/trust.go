@@ -38,17 +38,18 @@ func PriorFor(t *Task, train *Rows, s State) ([]float64, Noise) {
 type Noise struct{ Least, Most float64 }
 
 // noiseOf is the noise in the weighted mean of models of an agent's neighbours, of whom it
-// has so many. Each has the median of what they claim: what a liar claims moves it little.
+// has heard so many. Each has the median of what they claim: what a liar claims moves it little.
 // That is the noise of a model's last release, as agents count what they mix as independent,
 // and of the mean it leaves the share that the weights say. But models that are mixed again
 // and again have the noise of all earlier releases in common, which no mean of neighbours
 // makes smaller: of the variance of each release a network of n keeps an n-th, the part that
 // averaging leaves as it is (Xiao, Boyd, Kim, "Distributed average consensus with
-// least-mean-square deviation", 2007). Records pull some of it back, by how much is private,
-// so that it is the most that there can be.
+// least-mean-square deviation", 2007). Records pull some of it back, by how much is private, so
+// it is about the most that there is.
 //
-// An agent with fewer neighbours than it wants has all others as neighbours, so it knows n.
-// Otherwise n may be without bound, or no more than what is assumed of networks.
+// An agent that has heard fewer neighbours than it wants takes them for all others: in small
+// networks they are, and elsewhere it takes the noise for more than it is, until it has heard
+// more. Otherwise n may be without bound, or no more than what is assumed of networks.
 func (t *Task) noiseOf(heard []Heard, neighbours int) Noise {
 	var total, squares float64
 	claims, rounds := make([]float64, len(heard)), make([]float64, len(heard))

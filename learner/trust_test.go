@@ -102,17 +102,23 @@ func TestPriorForLeavesOutWhoMisleads(t *testing.T) {
 
 // Noise weakens the pull to a prior of classes only where it is known how much it is.
 func TestNoiseOfClassesCountsWhereItIsKnown(t *testing.T) {
-	for _, loss := range []string{"logistic", "multinomial"} {
-		task, r := plainTask(loss, 3), rand.New(rand.NewPCG(6, 15))
+	bent, mapped, timed := plainTask("multinomial", 3), plainTask("multinomial", 3), plainTask("multinomial", 2)
+	bent.Features[0].Bends = []float64{-0.5, 0.5}
+	mapped.Map = Map{Kind: "fourier", Features: 4, Width: 1}
+	timed.Features = append(timed.Features, Feature{Name: "t", Kind: "time", Parts: []string{"hours"}})
+	for name, task := range map[string]*Task{
+		"two classes": plainTask("logistic", 3), "three": plainTask("multinomial", 3), "with bends": bent, "with a map": mapped, "with hours": timed,
+	} {
+		r := rand.New(rand.NewPCG(6, 15))
 		truth := normals(r, task.Dimension())
 		rows := RowsOf(draw(r, task, truth, 20, 0.1))
 		fit := func(n Noise) PersonalModel { return last(PersonalModels(task, rows, truth, n)) }
 		without := fit(Noise{})
 		if got := fit(Noise{1, 3}); !floats.Equal(got.Theta, without.Theta) {
-			t.Errorf("%s: noise of 1 to 3 changed the model", loss)
+			t.Errorf("%s: noise of 1 to 3 changed the model", name)
 		}
 		if got := fit(Noise{3, 3}); floats.Equal(got.Theta, without.Theta) || !finite(got.Theta) {
-			t.Errorf("%s: noise of 3 gave %v, and none %v", loss, got.Theta, without.Theta)
+			t.Errorf("%s: noise of 3 gave %v, and none %v", name, got.Theta, without.Theta)
 		}
 	}
 }
