@@ -122,7 +122,7 @@ func copyResult(file, to string, change func(content []byte)) error {
 func summed(t *testing.T) (dir string) {
 	t.Helper()
 	base := shortTemp(t)
-	require.NoError(t, newCommittee(base, 1, 4))
+	require.NoError(t, newCommittee(base, 1, 7))
 	dir = filepath.Join(base, "person")
 	var daemons []*daemon
 	begin := func(dir string, flags ...string) {
