@@ -108,7 +108,7 @@ var mark = []byte("\ufeff")
 var (
 	errUTF16 = errors.New("the file is text in UTF-16, as a spreadsheet's \"Unicode Text\"; save it as CSV in UTF-8")
 	errBytes = errors.New("the file is not text: it has bytes of 0; save it as CSV in UTF-8")
-	errZero  = errors.New("it has bytes of 0 and is no text in UTF-8: the file was damaged there, or text in UTF-16 was added to it; mend the line or take it out")
+	errZero  = errors.New("it has bytes of 0, which no text has: the file was damaged there, or text in UTF-16 was added to it; mend the line or take it out")
 	errGzip  = errors.New("the file is compressed by gzip; unpack it first, as gunzip does")
 	errZip   = errors.New("the file is a ZIP archive or a spreadsheet's workbook; unpack it, or save it as CSV in UTF-8")
 	errJSON  = errors.New("the file is JSON: write it as CSV, with a first line that names the columns and a line for each record")
@@ -364,7 +364,7 @@ func (r *Reader) Number(line, column int, cell string) (string, error) {
 // If that shows only afterwards, the later cell fails, once.
 func (seen *Marks) Number(comma rune, line int, cell string) (string, error) {
 	at := strings.IndexAny(cell, ",.")
-	if comma == ',' || at < 0 || strings.ContainsAny(cell[at+1:], ",.") {
+	if comma == ',' || at < 0 || !marked.MatchString(cell) {
 		return Number(comma, cell), nil
 	}
 	names := [2]string{"comma", "point"}
@@ -386,8 +386,11 @@ func (seen *Marks) Number(comma rune, line int, cell string) (string, error) {
 	return Number(comma, cell), nil
 }
 
-// grouping is of a number that may have a mark between thousands.
-var grouping = regexp.MustCompile(`^\s*[-+]?[1-9][0-9]{0,2}[,.][0-9]{3}\s*$`)
+// marked is of a number with one mark, and grouping of one whose mark may stand between thousands.
+var (
+	marked   = regexp.MustCompile(`^\s*[-+]?[0-9]*[,.][0-9]*([eE][-+]?[0-9]+)?\s*$`)
+	grouping = regexp.MustCompile(`^\s*[-+]?[1-9][0-9]{0,2}[,.][0-9]{3}\s*$`)
+)
 
 // limit reads at most what is left, and hardly more than so many separators, and remembers
 // why it stopped before the end.

@@ -1117,7 +1117,7 @@ func TestGapsAndCodesAreTold(t *testing.T) {
 	rows := "size,plan,sort,grade,flag,y\n" + strings.Join(made(60, func(i int) string {
 		return fmt.Sprintf("%s,%s,%d,%d,%d,%d", []string{fmt.Sprint(float64(i*i%17) / 2), ""}[i%5/4], []string{"plus", "", "basic"}[i%3], i*i%7%3, i*7%5, i%2, i*i*i%37)
 	}), "\n") + "\n"
-	gaps, codes := "cells are empty, and count as unknown: size 12, plan 20", "few whole numbers are taken for amounts: sort, grade; of one whose numbers are codes, --kind COLUMN=set learns from each by itself"
+	gaps, codes := "cells are empty, and count as unknown: size 12, plan 20", "these have few different whole numbers, which are taken for amounts: sort, grade; of one whose numbers are codes, --kind COLUMN=set learns from each by itself"
 	for _, c := range []struct {
 		wishes Wishes
 		want   []string

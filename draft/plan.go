@@ -343,7 +343,7 @@ func (p *Plan) together() (lines []string) {
 		lines = append(lines, "cells are empty, and count as unknown: "+some(gaps))
 	}
 	if codes != nil {
-		lines = append(lines, fmt.Sprintf("few whole numbers are taken for amounts: %s; of one whose numbers are codes, --kind COLUMN=%s learns from each by itself", some(codes), Set))
+		lines = append(lines, fmt.Sprintf("these have few different whole numbers, which are taken for amounts: %s; of one whose numbers are codes, --kind COLUMN=%s learns from each by itself", some(codes), Set))
 	}
 	return lines
 }

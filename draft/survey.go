@@ -27,6 +27,7 @@ type Survey struct {
 
 	comma rune
 	rows  sample[[]string] // cells of some rows with something to predict
+	named int              // rows with something to predict that name an owner
 	owned map[uint64]int   // rows with something to predict of the first owners, by the hash of their names
 	// ownerless are the cells that should name an owner and are empty.
 	ownerless others
@@ -97,7 +98,7 @@ func (s *Survey) Owners() (owners, records int) {
 	if owners == mostOwned {
 		owners = max(owners, s.Columns[s.Node].distinctCells())
 	}
-	return owners, max(1, s.answered()/owners)
+	return owners, max(1, s.named/owners)
 }
 
 // answered is the number of rows with something to predict.
@@ -173,6 +174,7 @@ func (s *Survey) addOwner(name string) {
 	if name == "" {
 		return
 	}
+	s.named++
 	who := hash(name)
 	if rows := s.owned[who]; rows > 0 || len(s.owned) < mostOwned {
 		s.owned[who] = rows + 1

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -85,8 +86,10 @@ func TestQuestionOfRestoreEndsAtSIGHUP(t *testing.T) {
 		text += string(buffer[:n])
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("it ends with %v", err)
+	rest, err := io.ReadAll(said)
+	require.NoError(t, err)
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(rest), "interrupted; nothing has changed") {
+		t.Errorf("it ends with %v, and says %q", err, rest)
 	}
 	_ = in.Close() // Wait has closed it
 	after, err := os.ReadDir(dir)

@@ -114,7 +114,7 @@ func importFile(cmd *cobra.Command, o *options, file *os.File, options api.Impor
 func interruptedImport(o api.ImportOptions) error {
 	switch {
 	case o.ID != "":
-		return errors.New("interrupted; some lines of the file may be stored: import it again, and what is there changes nothing")
+		return errors.New("interrupted; some lines of the file may be stored: import it again, and what is there changes nothing (if it was at its very end, all is stored, and it is refused)")
 	case o.Again:
 		return errors.New("interrupted; nothing of the file is stored, or all of it, if it was at its very end: look with \"p2pnode status\" before you import it again")
 	}

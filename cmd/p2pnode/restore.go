@@ -129,6 +129,9 @@ func agreed(cmd *cobra.Command, about, do string, also ...string) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s? Write yes: ", printable(about), do)
 	answer, err := readLine(ctx, cmd.InOrStdin())
 	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(cmd.ErrOrStderr())
+		return errors.New("interrupted; nothing has changed")
 	case errors.Is(err, io.EOF) && answer == "":
 		fmt.Fprintln(cmd.ErrOrStderr())
 		return usageError{errors.New("this needs a yes, and there is no terminal to ask on; say --yes if you mean it"), cmd}

@@ -42,7 +42,7 @@ type Entrance struct {
 	hall      *crowd.Places[ends] // places of connections that wait for the end of their handshakes
 	knocks    *crowd.Parts
 	calls     *crowd.Parts // packets that begin a connection over QUIC
-	goesOn    *crowd.Parts // packets that go on with that
+	goesOn    *crowd.Parts // packets that go on with that, or answer a call of this host
 	relayed   *crowd.Work  // connections through relays
 	strangers *crowd.Places[network.Conn]
 	overQUIC  *crowd.Places[network.Conn] // those of strangers over QUIC

@@ -288,7 +288,9 @@ func (s *quicStream) Read(p []byte) (int, error) {
 // Write implements [network.MuxedStream].
 func (s *quicStream) Write(p []byte) (int, error) {
 	n, err := s.MuxedStream.Write(p)
-	s.conn.written.Add(int64(max(n, readFrame)))
+	if n > 0 {
+		s.conn.written.Add(int64(max(n, readFrame)))
+	}
 	return n, err
 }
 
