@@ -351,12 +351,17 @@ func Number(comma rune, cell string) string {
 	return cell
 }
 
-// Number is [Number] for a cell of the file, which begins in a line; see [Marks.Number].
+// Number is [Number] for a cell of the file, which begins in a line; see [Marks.Number]. Errors name
+// the column.
 func (r *Reader) Number(line, column int, cell string) (string, error) {
 	if r.marks == nil {
 		r.marks = make([]Marks, len(r.Columns))
 	}
-	return r.marks[column].Number(r.Comma, line, cell)
+	text, err := r.marks[column].Number(r.Comma, line, cell)
+	if err != nil {
+		err = fmt.Errorf("column %q %w", r.Columns[column], err)
+	}
+	return text, err
 }
 
 // Number is [Number] for a cell of a column, which begins in a line. It fails where other cells of

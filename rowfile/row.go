@@ -60,9 +60,7 @@ func (r *Row) Number(column string) (text string, found bool, err error) {
 		return text, found, err
 	}
 	at, _ := r.table.Column(column)
-	if text, err = r.table.Number(r.Line, at, text); err != nil {
-		err = fmt.Errorf("column %q %w", column, err)
-	}
+	text, err = r.table.Number(r.Line, at, text)
 	return text, found, err
 }
 

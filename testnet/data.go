@@ -198,9 +198,7 @@ func (r *reader) cells(rows *csvfile.Reader, line int, cells []string) func(colu
 			return "", false
 		case r.numeric(column):
 			text, err := rows.Number(line, i, cells[i])
-			if err != nil && r.wrong == nil {
-				r.wrong = fmt.Errorf("column %q %w", column, err)
-			}
+			r.wrong = cmp.Or(r.wrong, err)
 			return text, true
 		}
 		return cells[i], true

@@ -70,9 +70,5 @@ func (s *Sheet) Number(cell string) string { return csvfile.Number(s.Comma, cell
 // NumberAt is Number for a cell of a sheet that was read; see [csvfile.Reader.Number]. The rows of
 // a column must be asked in order, once.
 func (s *Sheet) NumberAt(row, column int) (string, error) {
-	text, err := s.table.Number(s.Lines[row], column, s.Rows[row][column])
-	if err != nil {
-		err = fmt.Errorf("column %q %w", s.Columns[column], err)
-	}
-	return text, err
+	return s.table.Number(s.Lines[row], column, s.Rows[row][column])
 }
