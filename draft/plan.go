@@ -340,20 +340,12 @@ func (p *Plan) together() (lines []string) {
 		}
 	}
 	if gaps != nil {
-		lines = append(lines, "cells are empty, and count as unknown: "+some(gaps))
+		lines = append(lines, "cells are empty, and count as unknown: "+firstOf(gaps, mostShown))
 	}
 	if codes != nil {
-		lines = append(lines, fmt.Sprintf("these have few different whole numbers, which are taken for amounts: %s; of one whose numbers are codes, --kind COLUMN=%s learns from each by itself", some(codes), Set))
+		lines = append(lines, fmt.Sprintf("these have few different whole numbers, which are taken for amounts: %s; of one whose numbers are codes, --kind COLUMN=%s learns from each by itself", firstOf(codes, mostShown), Set))
 	}
 	return lines
-}
-
-// some lists names, and how many there are more than can be looked at.
-func some(names []string) string {
-	if more := len(names) - mostShown; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostShown], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
 
 // BadLines reports whether some lines of the file cannot be read as the task says, or do not say
