@@ -110,8 +110,9 @@ func newSearch(t *Task, train *Rows, prior []float64) *search {
 		explained := t.explained(all, m)
 		sure := explained * m / (explained*m + 1)
 		u := t.usual()
-		s.spreads = t.spreads(train)
-		s.aside = t.aside(train, s.spreads)
+		of := t.deviations(train)
+		s.spreads = t.spreads(of)
+		s.aside = t.aside(of, s.spreads)
 		s.plausible, s.nearer = t.plausible(train, s.spreads), math.Log2(1+near*explained*sure)
 		s.constant = 1 + u.constant*explained*sure
 		s.worth = math.Log(sure + chance)

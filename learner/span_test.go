@@ -99,7 +99,7 @@ func TestFitOfSpreadFeaturesInTheSpanOfTheRecords(t *testing.T) {
 				records[i].X[j] *= float64(1+j%5) / 10
 			}
 		}
-		if s := task.spreads(RowsOf(records)); len(s) != 20 || s[0] >= s[4] {
+		if s := task.spreads(task.deviations(RowsOf(records))); len(s) != 20 || s[0] >= s[4] {
 			t.Fatalf("spreads %v of columns that vary as 1 and 5", s)
 		}
 		got, want := FitPersonal(task, records, prior), withoutSpan(task, records, prior)
@@ -176,7 +176,7 @@ func BenchmarkFitFewRecords(b *testing.B) {
 }
 
 func hasSpan(t *Task, records []Record, prior []float64) bool {
-	s, more := t.newSpan(RowsOf(records), prior, t.spreads(RowsOf(records)), always)
+	s, more := t.newSpan(RowsOf(records), prior, t.spreads(t.deviations(RowsOf(records))), always)
 	return s != nil && more
 }
 

@@ -16,19 +16,18 @@ import (
 // equal variance, which lose where they have a unit in common. A deviation counts one record
 // of the range itself. What does not vary, and what is no number of a range, has 1. All have if
 // spreads is nil: also where so many weights need a pull in common, see [spectrum].
-func (t *Task) spreads(train *Rows) []float64 {
-	if !slices.ContainsFunc(t.Features, func(f Feature) bool { return f.ranged() }) || t.Normalise || t.Dimension() > exactParameters && t.Width() > exactColumns {
+func (t *Task) spreads(of deviations) []float64 {
+	if of.squares == nil {
 		return nil
 	}
-	_, squares := t.deviations(train)
-	spreads := make([]float64, len(squares))
+	spreads := make([]float64, len(of.squares))
 	floats.AddConst(1, spreads)
 	norm, at := t.usualNorm(), 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		if f.ranged() && squares[at] > 0 {
+		if f.ranged() && of.squares[at] > 0 {
 			usual := f.kind().square(f) / (norm * norm) // around the middle of the range: its variance
-			spreads[at] = math.Sqrt((squares[at]/usual + 1) / float64(train.Len()))
+			spreads[at] = math.Sqrt((of.squares[at]/usual + 1) / of.records)
 		}
 		at += f.width()
 	}
@@ -39,17 +38,16 @@ func (t *Task) spreads(train *Rows) []float64 {
 // squares of their means, as far as these are surely there, less their variance, each over its
 // spread. It is 0 where they lie on both sides or do not vary, and where the target is no number or
 // the model has no constant.
-func (t *Task) aside(train *Rows, spreads []float64) (aside float64) {
+func (t *Task) aside(of deviations, spreads []float64) (aside float64) {
 	if spreads == nil || t.Constant == 0 || t.lossKind().target != numberTarget {
 		return 0
 	}
-	means, squares := t.deviations(train)
-	m, at := float64(train.Len()), 0
+	at := 0
 	for i := range t.Features {
 		f := &t.Features[i]
-		if f.ranged() && squares[at] > 0 {
-			variance := squares[at] / (m - 1)
-			sure := max(0, math.Abs(means[at])-2*math.Sqrt(variance/m))
+		if f.ranged() && of.squares[at] > 0 {
+			variance := of.squares[at] / (of.records - 1)
+			sure := max(0, math.Abs(of.means[at])-2*math.Sqrt(variance/of.records))
 			aside += max(0, sure*sure-variance) / spreads[at]
 		}
 		at += f.width()
@@ -59,22 +57,30 @@ func (t *Task) aside(train *Rows, spreads []float64) (aside float64) {
 
 // deviations are the means of the features of all records, and the sums of the squares of how far
 // each is from its mean.
-func (t *Task) deviations(train *Rows) (means, squares []float64) {
-	means, squares = make([]float64, t.featureCount()), make([]float64, t.featureCount())
+type deviations struct {
+	records        float64
+	means, squares []float64 // nil where weights need a pull in common
+}
+
+func (t *Task) deviations(train *Rows) deviations {
+	if !slices.ContainsFunc(t.Features, func(f Feature) bool { return f.ranged() }) || t.Normalise || t.Dimension() > exactParameters && t.Width() > exactColumns {
+		return deviations{}
+	}
+	of := deviations{float64(train.Len()), make([]float64, t.featureCount()), make([]float64, t.featureCount())}
 	first := train.pieces[0].x // counted from there, what does not vary is 0, and not nearly 0
 	for r := range train.All() {
-		for j := range means {
-			means[j] += (r.X[j] - first[j]) / float64(train.Len())
+		for j := range of.means {
+			of.means[j] += (r.X[j] - first[j]) / of.records
 		}
 	}
 	for r := range train.All() {
-		for j, mean := range means {
+		for j, mean := range of.means {
 			off := r.X[j] - first[j] - mean
-			squares[j] += off * off
+			of.squares[j] += off * off
 		}
 	}
-	floats.Add(means, first[:len(means)])
-	return means, squares
+	floats.Add(of.means, first[:len(of.means)])
+	return of
 }
 
 // scaleFeatures multiplies the features of each block of v, which has the given width, by the

@@ -18,13 +18,13 @@ func TestSpreads(t *testing.T) {
 		{X: []float64{0.1, 0, 0.2, 0.3, 0, 0.25, 0.5}}, {X: []float64{0.2, 0.5, 0.1, 0.4, 0, 0.25, 0.5}}, {X: []float64{0.3, 0, 0.5, 0, 0, 0.25, 0.5}},
 	})
 	want := math.Sqrt((0.02/(1./12) + 1) / 3) // 1/3 over the square of the usual norm
-	wantClose(t, "spreads", task.spreads(train), []float64{want, 1, 1, 1, 1, 1}, 1e-12)
+	wantClose(t, "spreads", task.spreads(task.deviations(train)), []float64{want, 1, 1, 1, 1, 1}, 1e-12)
 	for _, m := range []int{3, 10, 33} { // sums of a tenth and the like are rounded
 		same := new(Rows)
 		for i := range m {
 			same.Add(Record{X: []float64{0.1, 0, 0.2, 0.3, 0, float64(i%2) / 10, 0.5}})
 		}
-		got := task.spreads(same)
+		got := task.spreads(task.deviations(same))
 		wantClose(t, fmt.Sprintf("%d records with the same number", m), got[:5], []float64{1, 1, 1, 1, 1}, 0)
 		if got[5] == 1 {
 			t.Errorf("the last of %d records' columns does not vary", m)
@@ -32,9 +32,9 @@ func TestSpreads(t *testing.T) {
 	}
 	task.Map = Map{Kind: "fourier", Features: 2}
 	train = RowsOf([]Record{{X: []float64{0.1, 0, 0.2, 0.3, 0, 0.25, 0.9, 0.8, 0.5}}})
-	wantClose(t, "one record, and a map", task.spreads(train), []float64{1, 1, 1, 1, 1, 1, 1, 1}, 0)
+	wantClose(t, "one record, and a map", task.spreads(task.deviations(train)), []float64{1, 1, 1, 1, 1, 1, 1, 1}, 0)
 	task.Map, task.Normalise = Map{}, true
-	wantClose(t, "normalised rows", task.spreads(train), nil, 0)
+	wantClose(t, "normalised rows", task.spreads(task.deviations(train)), nil, 0)
 }
 
 // lone is the mean error of 40 people's lone models of y = level + slope (a - b) + noise of 1, where a
@@ -147,18 +147,18 @@ func TestAside(t *testing.T) {
 	}}
 	train := RowsOf([]Record{{X: []float64{0.5, -0.1, 1, 0.9, 0.5}}, {X: []float64{0.7, 0.2, 1, 0.9, 0.5}}})
 	spreads := []float64{0.5, 1, 1, 1}
-	if got, want := task.aside(train, spreads), (0.16-0.02)/0.5; math.Abs(got-want) > 1e-12 {
+	if got, want := task.aside(task.deviations(train), spreads), (0.16-0.02)/0.5; math.Abs(got-want) > 1e-12 {
 		t.Errorf("aside %v, want %v", got, want)
 	}
 	for name, other := range map[string]*Task{
 		"classes":     {Loss: "logistic", UsualNorm: 1, Constant: 0.5, Features: task.Features},
 		"no constant": {Loss: "squared", UsualNorm: 1, Features: task.Features},
 	} {
-		if got := other.aside(train, spreads); got != 0 {
+		if got := other.aside(other.deviations(train), spreads); got != 0 {
 			t.Errorf("%s: aside %v", name, got)
 		}
 	}
-	if got := task.aside(train, nil); got != 0 {
+	if got := task.aside(task.deviations(train), nil); got != 0 {
 		t.Errorf("all alike: aside %v", got)
 	}
 }
