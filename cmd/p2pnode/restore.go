@@ -75,7 +75,7 @@ func (r *restore) run(cmd *cobra.Command) error {
 		}
 		switch done.Records = records; {
 		case ctx.Err() != nil:
-			return errors.New("interrupted; nothing has changed")
+			return errUnchanged
 		case r.yes:
 			return nil
 		}
@@ -121,6 +121,9 @@ func (r *restore) confirm(cmd *cobra.Command, do restored) error {
 	return agreed(cmd, paragraph("", what)+paragraph("", since+" "+means), "Restore")
 }
 
+// errUnchanged is of a command that was interrupted before it did anything.
+var errUnchanged = errors.New("interrupted; nothing has changed")
+
 // agreed shows what is about to be done, and returns nil if the user writes yes. At the
 // end of the input there is no user to ask.
 func agreed(cmd *cobra.Command, about, do string, also ...string) error {
@@ -131,7 +134,7 @@ func agreed(cmd *cobra.Command, about, do string, also ...string) error {
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(cmd.ErrOrStderr())
-		return errors.New("interrupted; nothing has changed")
+		return errUnchanged
 	case errors.Is(err, io.EOF) && answer == "":
 		fmt.Fprintln(cmd.ErrOrStderr())
 		return usageError{errors.New("this needs a yes, and there is no terminal to ask on; say --yes if you mean it"), cmd}
