@@ -61,6 +61,9 @@ type (
 // Handler answers the requests that pass a guard.
 func (s *Server) Handler(g Guard) http.Handler {
 	return http.HandlerFunc(func(client http.ResponseWriter, r *http.Request) {
+		if over := connectionOf(r); over != nil {
+			over.asks()
+		}
 		w := &answerPieces{ResponseWriter: client, sends: r.Body != http.NoBody}
 		ctx := context.WithValue(r.Context(), guarded{}, g)
 		r = r.WithContext(context.WithValue(ctx, overTLS{}, r.TLS != nil)) // the one that gets its pattern

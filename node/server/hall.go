@@ -23,8 +23,9 @@ import (
 // connection becomes a stranger: so no number of connections of others keeps anybody away.
 //
 // Whatever strangers do costs the processor something, so they share that too. They are read
-// in turn: who asks without end waits. New connections beyond a share are closed, after a
-// while, so that who comes again as soon as it is turned away does not come often.
+// in turn: who asks without end waits. Many requests may come with one read, so each has its turn
+// too. New connections beyond a share are closed, after a while, so that who comes again as soon as
+// it is turned away does not come often.
 type hall struct {
 	net.Listener
 	places, spare int
@@ -62,6 +63,7 @@ type connection struct {
 	from     netip.Addr                // see source
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
 	gone     bool
+	fresh    bool            // there was a read of which no request has had its turn
 	ended    chan struct{}   // closed when it is gone
 	token    string          // the ID of the token that keeps its place; "": it is a stranger
 	life     context.Context // of the token that was shown last; nil: none was
@@ -120,14 +122,46 @@ func (g *connection) Close() error {
 
 // Read implements [net.Conn].
 func (g *connection) Read(p []byte) (int, error) {
+	if !g.waits() {
+		return 0, net.ErrClosed
+	}
+	n, err := g.Conn.Read(p)
+	if n > 0 {
+		g.of.mu.Lock()
+		g.fresh = true
+		g.of.mu.Unlock()
+	}
+	return n, err
+}
+
+// asks waits until a request that came over the connection may be answered. The first since a
+// read may be, and each further one takes as much as a read.
+func (g *connection) asks() {
+	if !g.begins() {
+		g.waits()
+	}
+}
+
+// waits waits for the connection's turn, while there is time left to read. It reports whether the
+// connection is still there.
+func (g *connection) waits() bool {
 	for !g.turn(time.Now()) && !g.late() {
 		select {
 		case <-g.ended:
-			return 0, net.ErrClosed
+			return false
 		case <-time.After(shareWindow / 4):
 		}
 	}
-	return g.Conn.Read(p)
+	return true
+}
+
+// begins reports whether a request is the first since a read.
+func (g *connection) begins() bool {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	fresh := g.fresh
+	g.fresh = false
+	return fresh
 }
 
 // late reports whether there is no time left to read. The connection itself says so then.
@@ -179,14 +213,20 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, arrived{}, c)
 }
 
-// recognise makes the connection of a request keep its place while the token that the
-// request has shown lives.
-func recognise(r *http.Request, token string, life context.Context) {
+// connectionOf returns the connection of a request; nil if it is none of a hall.
+func connectionOf(r *http.Request) *connection {
 	conn := r.Context().Value(arrived{})
 	if over, ok := conn.(*tls.Conn); ok {
 		conn = over.NetConn()
 	}
-	if g, ok := conn.(*connection); ok {
+	g, _ := conn.(*connection)
+	return g
+}
+
+// recognise makes the connection of a request keep its place while the token that the
+// request has shown lives.
+func recognise(r *http.Request, token string, life context.Context) {
+	if g := connectionOf(r); g != nil {
 		g.keep(token, life)
 	}
 }

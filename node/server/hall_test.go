@@ -5,16 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"p2pnode/internal/require"
+	"p2pnode/node/api"
 )
 
 // caller is a connection to a server.
@@ -283,6 +287,44 @@ func TestStrangersShareTheWork(t *testing.T) {
 		}
 	})
 }
+
+// Many requests that come with few reads take as many turns, one after another.
+func TestRequestsShareTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		near, far := net.Pipe()
+		comes := make(chan net.Conn, 1)
+		comes <- visitor{near, netip.MustParseAddr("203.0.113.9")}
+		var asked tally
+		s := &http.Server{ConnContext: withConnection, Handler: New(Config{}).Handler(&asked)}
+		go s.Serve(newHall(arrivals{listener, comes}, 4, 1))
+		go io.Copy(io.Discard, far)
+		go far.Write([]byte(strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 2*strangerReads)))
+		synctest.Wait()
+		if n := asked.Load(); n < strangerReads/2 || n > strangerReads {
+			t.Errorf("%d requests were answered at once", n)
+		}
+		time.Sleep(4 * shareWindow)
+		if n := asked.Load(); n != 2*strangerReads {
+			t.Errorf("%d requests were answered in the end", n)
+		}
+		close(comes)
+		require.NoError(t, far.Close())
+	})
+}
+
+// tally refuses all requests and counts them.
+type tally struct{ atomic.Int64 }
+
+// Admit implements [Guard].
+func (n *tally) Admit(*http.Request) error {
+	n.Add(1)
+	return refuse(http.StatusForbidden, "nobody is let in", "stay outside")
+}
+
+// Allow implements [Guard].
+func (n *tally) Allow(*http.Request, api.Scope) (Asker, error) { return anybody(), nil }
 
 // Connections beyond the share of their address are not let in, and are closed after a while;
 // one from another address is let in, even of the same network.

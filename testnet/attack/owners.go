@@ -31,7 +31,7 @@ const (
 func probes() Scenario {
 	return Scenario{
 		Name: "probes", Daemons: true,
-		About: "asks the owner's interface for signs of life and for the dashboard, as often as it is answered, over 256 connections from as many addresses",
+		About: "asks the owner's interface for signs of life and for the dashboard, as often as it is answered or in hundreds at once, over 256 connections from as many addresses",
 		Run:   onField(plain, besideOwner("probes", askOpenly)),
 	}
 }
@@ -164,12 +164,37 @@ func (v *visitor) ask(ctx context.Context, c *http.Client, method, path, token s
 	return answer.StatusCode, errors.Join(err, answer.Body.Close())
 }
 
-// askOpenly asks for what everybody may see.
+// askOpenly asks for what everybody may see. Every other visitor does not wait for the answers.
 func askOpenly(ctx context.Context, i int, v *visitor) {
+	if i%2 == 1 {
+		askAtOnce(ctx, v)
+		return
+	}
 	for n := i; ctx.Err() == nil; n++ {
 		if _, err := v.ask(ctx, v.client, http.MethodGet, []string{"/healthz", "/readyz", "/healthz", "/"}[n%4], ""); err != nil {
 			_ = rest(ctx, refused)
 		}
+	}
+}
+
+// askAtOnce sends hundreds of requests at a time, and reads what comes.
+func askAtOnce(ctx context.Context, v *visitor) {
+	many := strings.Repeat("GET /healthz HTTP/1.1\r\nHost: "+v.at+"\r\n\r\n", 400)
+	for rest(ctx, refused) == nil {
+		c, err := v.DialContext(ctx, "tcp", v.at)
+		if err != nil {
+			continue
+		}
+		closed := context.AfterFunc(ctx, func() { _ = c.Close() })
+		over := tls.Client(c, anyCertificate())
+		var reading sync.WaitGroup
+		reading.Go(func() { _, _ = io.Copy(io.Discard, over) })
+		for err == nil {
+			_, err = io.WriteString(over, many)
+		}
+		closed()
+		_ = c.Close()
+		reading.Wait()
 	}
 }
 
