@@ -203,7 +203,7 @@ func TestWatchOfALogThatIsRotated(t *testing.T) {
 	writeFile(t, log, watchHeader+"1,Drama,1990,4\n")
 	w.wants(t, "log.csv", "imported", "")
 	writeFile(t, log, watchHeader+"2,Drama,1991,4\n3,Drama,1992,4\n")
-	w.wants(t, "log.csv", "failed", "give each file a name of its own, as readings-2026-11-29.csv, or name the column with your own key of each row: --id COLUMN; if no row is in both, import it with --again")
+	w.wants(t, "log.csv", "failed", "give each file a name of its own, as readings-2026-11-29.csv, or name the column with your own key of each row: --id COLUMN; if no row is in both, import it with p2pnode data import --again FILE")
 	require.NoError(t, w.cmd.Process.Kill())
 	_ = w.cmd.Wait() // it was killed
 	var report api.ImportReport
