@@ -266,7 +266,7 @@ const SpoolPrefix = "spool."
 
 // temporary matches the names of files that may be left when the command doctor, the
 // writing of a file, or an import is interrupted.
-var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.|` + regexp.QuoteMeta(SpoolPrefix) + `)[0-9]+$`)
+var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.|catalogue\.csv\.|` + regexp.QuoteMeta(SpoolPrefix) + `)[0-9]+$`)
 
 // IsOwn reports whether a file with this name in a data directory belongs to the node.
 func IsOwn(name string) bool {

@@ -48,7 +48,7 @@ func crowded(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{SocketFile, TokensFile, "tokens.json.21", "spool.22", PrivateFile, membersFile, "members.toml.17", "config.toml.18", "identity.key.19", "private.toml.20", "swarm.key.21", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor", "p2pnode.db.restoring.lock", "p2pnode.db.before-schema-5", "p2pnode.db.before-schema-5.unfinished", "p2pnode.db.compacting"} {
+	for _, name := range []string{SocketFile, TokensFile, "tokens.json.21", "spool.22", PrivateFile, membersFile, "members.toml.17", "config.toml.18", "identity.key.19", "private.toml.20", "swarm.key.21", "catalogue.csv.23", "doctor-4711", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor", "p2pnode.db.restoring.lock", "p2pnode.db.before-schema-5", "p2pnode.db.before-schema-5.unfinished", "p2pnode.db.compacting"} {
 		put(t, dir, name, "left")
 	}
 	if err := os.Chmod(filepath.Join(dir, KeyFile), 0o400); err != nil {
@@ -61,7 +61,7 @@ func crowded(t *testing.T) string {
 func TestErase(t *testing.T) {
 	dir := crowded(t)
 	want := []string{
-		ConfigFile, "config.toml.18", "doctor-4711", KeyFile, "identity.key.19", membersFile, "members.toml.17",
+		"catalogue.csv.23", ConfigFile, "config.toml.18", "doctor-4711", KeyFile, "identity.key.19", membersFile, "members.toml.17",
 		"p2pnode.db", "p2pnode.db.anchor", "p2pnode.db.before-schema-5", "p2pnode.db.before-schema-5.unfinished", "p2pnode.db.compacting", "p2pnode.db.replaced-1",
 		"p2pnode.db.replaced-1.anchor", "p2pnode.db.replaced-2", "p2pnode.db.replaced-2.anchor", "p2pnode.db.restoring", "p2pnode.db.restoring.anchor", "p2pnode.db.restoring.lock",
 		SocketFile, PrivateFile, "private.toml.20", "spool.22", networkKeyFile, "swarm.key.21", TaskFile, TokensFile, "tokens.json.21",
