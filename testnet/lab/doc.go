@@ -5,8 +5,7 @@
 //
 // The namespaces have no names. They live as long as the process that made the lab, or
 // a command in them, and [Host.Command] ties its commands to that process, so that
-// nothing is left behind even if it is killed. A shell gets into a running one with
-// 'nsenter --net=' and the host's Path.
+// nothing is left behind even if it is killed.
 package lab
 
 import (
