@@ -132,3 +132,67 @@ console.log(lacking({ missing: ['12D3KooWabcdef', '12D3KooWghijkl'], missing_why
 		t.Errorf("%v: %s", err, got)
 	}
 }
+
+// drawn runs a script in Node that may import the pages, beside a document of objects: an
+// element has its name, attributes and children.
+func drawn(t *testing.T, script string) string {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for name, text := range all(t) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o600))
+	file := filepath.Join(dir, "script.js")
+	require.NoError(t, os.WriteFile(file, []byte(`
+const element = (name) => ({ name, attributes: {}, children: [],
+  setAttribute(key, value) { this.attributes[key] = value; },
+  append(...more) { this.children.push(...more); },
+  replaceChildren(...all) { this.children = all; } });
+globalThis.document = { createElement: element, createElementNS: (space, name) => element(name) };
+globalThis.ResizeObserver = class {
+  constructor(changed) { this.changed = changed; }
+  observe() { this.changed([{ contentRect: { width: 800 } }]); }
+};
+const text = (e) => (e.children ? e.children.map(text).join(' ') : String(e));
+const named = (e, name) => (e.name === name ? [e] : (e.children || []).flatMap((c) => named(c, name)));
+`+script), 0o600))
+	got, err := exec.CommandContext(t.Context(), node, file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	return string(got)
+}
+
+// Where nothing but private sums is sent, records pay for these, and no column is about models.
+func TestCohortsOfSums(t *testing.T) {
+	got := drawn(t, `
+const { privacy } = await import('./privacy.js');
+const budget = { epsilon: 1, releases_left: 0, records_missing: 0, person: [{ epsilon: 1, delta: 1e-6, records: 1, belief_of_half_at_most: 0.73 }],
+  sums: { only: true, sums_left: 4, share: 1, committee: { members: [], colluding: 1 } },
+  cohorts: [{ cohort: 1, records: 48, releases: 0, releases_left: 0, sums: 2, spent_share: 1 },
+    { cohort: 2, records: 9, releases: 0, releases_left: 0, sums: 0, spent_share: 0 }] };
+const table = privacy({ budget }).flatMap((e) => named(e, 'table'))[0];
+for (const row of named(table, 'tr')) console.log(text(row).replaceAll('\u00a0', ' '));
+`)
+	if want := "group records private sums spent state\n1 48 2 100 % has paid\n2 9 0 0 % has paid for none\n"; got != want {
+		t.Errorf("the table is\n%s, want\n%s", got, want)
+	}
+}
+
+// A time that stands below the end of the chart, of 56 pixels, is whole.
+func TestTimesOfTheChartAreWhole(t *testing.T) {
+	got := drawn(t, `
+const { chart } = await import('./chart.js');
+const begin = Date.UTC(2026, 10, 30, 12), values = [1, 2];
+const drawn = chart({ title: 'errors', unit: 'RMSE', times: [begin, begin + 600000], lines: [{ name: 'alone', class: 'alone', values }] });
+const below = named(drawn, 'text').filter((e) => text(e).includes(':'));
+console.log(below.length > 3, Math.max(...below.map((e) => Number(e.attributes.x))) <= 800 - 28);
+`)
+	if got != "true true\n" {
+		t.Errorf("a time is cut off, or none is there: %s", got)
+	}
+}

@@ -70,11 +70,14 @@ function unbounded(b) {
 
 function cohorts(b) {
   if (!b.cohorts?.length) return empty('There are no records yet.');
+  const shown = (columns, cells) => table('cohorts', 'Records that arrived together pay together',
+    ['group', ['records', 'n'], ...columns], b.cohorts.map((c) => [String(c.cohort), count(c.records), ...cells(c)]));
+  const spent = (c) => (c.retired ? `at least ${share(c.spent_share_at_least)}` : share(c.spent_share));
   return [
-    table('cohorts', 'Records that arrived together pay together',
-      ['group', ['records', 'n'], ['models sent', 'n'], ['spent', 'n'], ['next costs', 'n'], ['left', 'n'], 'state'],
-      b.cohorts.map((c) => [String(c.cohort), count(c.records), count(c.releases), c.retired ? `at least ${share(c.spent_share_at_least)}` : share(c.spent_share),
-        c.releases_left > 0 ? share(c.next_release_share) : '–', count(c.releases_left), cohortState(b, c)])),
+    b.sums?.only
+      ? shown([['private sums', 'n'], ['spent', 'n'], 'state'], (c) => [count(c.sums), spent(c), c.retired ? cohortState(b, c) : c.sums > 0 ? 'has paid' : 'has paid for none'])
+      : shown([['models sent', 'n'], ['spent', 'n'], ['next costs', 'n'], ['left', 'n'], 'state'], (c) => [count(c.releases), spent(c),
+        c.releases_left > 0 ? share(c.next_release_share) : '–', count(c.releases_left), cohortState(b, c)]),
     h('p', { class: 'quiet' }, 'Every fifth record is not counted here: it is held out and is never part of what is sent.'),
   ];
 }
