@@ -2,7 +2,8 @@
 import { h, svg } from './dom.js';
 import { measured } from './words.js';
 
-const height = 260, top = 12, bottom = 44, right = 14;
+const height = 260, top = 12, bottom = 44;
+const right = 30; // half of a time, which may stand below the end
 const shortest = 60000; // that the axis of time spans
 
 // chart draws lines over a shared time axis, and a band. Each line has a name, a class, and
