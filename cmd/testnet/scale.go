@@ -11,7 +11,7 @@ import (
 
 const scaleAbout = `Scale measures what the simulator carries: how many wakes a second on one
 processor and on all, how much memory an agent takes, and how far that is from
-what the machine's memory, measured first, would allow. The agents are those of
+what the machine's memory would allow. The agents are those of
 real nodes (learner personal), each with a random graph's neighbours and
 records of its own, made up from the seed.
 
