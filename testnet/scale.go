@@ -91,6 +91,9 @@ const scaleWarm, scaleSteps, scaleLeast = 10, 5, 5000
 // MeasureScale runs the agents and returns what it measured until ctx ended.
 func MeasureScale(ctx context.Context, o ScaleOptions) (Scale, error) {
 	s, err := o.measureRows(ctx)
+	if len(s.Rows) == 0 {
+		return s, err
+	}
 	// This comes last, because its array would count in the agents' peak.
 	s.Processors = runtime.GOMAXPROCS(0)
 	s.Bandwidth = [2]float64{bandwidth(1), bandwidth(s.Processors)}
@@ -111,7 +114,7 @@ func (o *ScaleOptions) measureRows(ctx context.Context) (s Scale, err error) {
 	}
 	for _, n := range o.Nodes {
 		for _, p := range o.Dimension {
-			row, err := o.measure(n, p, step)
+			row, err := o.measure(ctx, n, p, step)
 			if err != nil {
 				return s, err
 			}
@@ -126,11 +129,14 @@ func (o *ScaleOptions) measureRows(ctx context.Context) (s Scale, err error) {
 // read before it can be written.
 func (o *ScaleOptions) touched(p int) float64 { return float64(8 * p * (o.Records + o.Neighbours + 3)) }
 
-func (o *ScaleOptions) measure(n, p int, step func() error) (row ScaleRow, err error) {
+func (o *ScaleOptions) measure(ctx context.Context, n, p int, step func() error) (row ScaleRow, err error) {
 	row = ScaleRow{Nodes: n, Dimension: p, Touched: o.touched(p)}
 	before, began := heap(), time.Now()
 	crowd := sim.Crowd{Agents: n, Dimension: p, Neighbours: o.Neighbours, Records: o.Records, Private: o.Private, Seed: o.Seed}
 	config, plain, err := crowd.ConfigAndPlain()
+	if err == nil {
+		err = ctx.Err() // making a large crowd takes seconds, and so does starting it
+	}
 	if err != nil {
 		return row, err
 	}

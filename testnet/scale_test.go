@@ -53,6 +53,19 @@ func TestMeasureScaleStops(t *testing.T) {
 	}
 }
 
+// Nothing is started, nor compared with the memory, for who has interrupted before.
+func TestMeasureScaleStopsBeforeTheStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := ScaleOptions{Nodes: []int{10}, Dimension: []int{2}, Neighbours: 2, Records: 1}
+	o.Progress = func(done, _ int) { t.Errorf("step %d was taken", done) }
+	s, err := MeasureScale(ctx, o)
+	var text strings.Builder
+	if !errors.Is(err, context.Canceled) || s.Bandwidth != [2]float64{} || WriteScaleTable(&text, s) != nil || text.Len() > 0 {
+		t.Errorf("%v, bandwidth %v: %s", err, s.Bandwidth, &text)
+	}
+}
+
 func TestScaleIsChecked(t *testing.T) {
 	good := ScaleOptions{Nodes: []int{10}, Dimension: []int{2}, Neighbours: 2, Records: 1}
 	if err := good.Validate(); err != nil {

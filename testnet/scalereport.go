@@ -14,8 +14,11 @@ func PeakMemory() float64 {
 	return 1024 * stated(text, "VmHWM")
 }
 
-// WriteScaleTable writes what [MeasureScale] found, for people.
+// WriteScaleTable writes what [MeasureScale] found, for people: nothing without rows.
 func WriteScaleTable(w io.Writer, s Scale) error {
+	if len(s.Rows) == 0 {
+		return nil
+	}
 	fmt.Fprintf(w, "Memory bandwidth: %.1f GB/s read by one processor, %.1f GB/s by %d.\n\n", s.Bandwidth[0]/1e9, s.Bandwidth[1]/1e9, s.Processors)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(table, "agents\tp\tset up\tmemory/agent\twakes/s on 1\tper CPU s\twakes/s on %d\tper CPU s\tplain loop\tratio\tbound on 1\tof it\tallocs/wake\tpeak RSS\t\n", s.Processors)
