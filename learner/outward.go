@@ -31,7 +31,7 @@ type side struct {
 // fit of one eta before the next, because these may share work.
 func (s *search) among(f fits, yield func(PersonalModel) bool) {
 	first, lines := int(math.Round(s.plausible)), []line(nil)
-	noise := s.variance != nil && slices.Max(s.variance) > 0
+	noise := s.variance != nil // zero variance is the limit of a small one: as many lines keep the weights from a jump there
 	for _, kappa := range s.kappas {
 		lines = append(lines, line{kappa: kappa, wary: noise && s.raw, noise: 1})
 		if noise && s.between() && kappa != 0 {

@@ -53,3 +53,23 @@ func TestMeanOfNoiseDoesNoHarm(t *testing.T) {
 		t.Errorf("who knows a mean of noise errs %.3f times as much as alone", share)
 	}
 }
+
+// A mean that is known to have no noise is trusted as much as one with next to none, so the models
+// are the same.
+func TestMeanWithoutNoiseIsTheLimitOfLittle(t *testing.T) {
+	const p, records = 5, 8
+	task := plainTask("squared", p)
+	r := rand.New(rand.NewPCG(33, 1))
+	mean := normals(r, p)
+	train := draw(r, task, normals(r, p), records, 0.5)
+	fit := func(variance float64) []float64 {
+		noise := mat.NewSymDense(p, nil)
+		for i := range p {
+			noise.SetSym(i, i, variance)
+		}
+		return FitKnowing(task, train, make([]float64, p), &Known{mean: mean, noise: noise}).Theta
+	}
+	if none, little := fit(0), fit(1e-12); floats.Distance(none, little, 2) > 1e-6*floats.Norm(little, 2) {
+		t.Errorf("without noise %v, and with next to none %v", none, little)
+	}
+}
