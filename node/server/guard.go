@@ -61,8 +61,8 @@ type (
 // Handler answers the requests that pass a guard.
 func (s *Server) Handler(g Guard) http.Handler {
 	return http.HandlerFunc(func(client http.ResponseWriter, r *http.Request) {
-		if over := connectionOf(r); over != nil {
-			over.asks()
+		if over := connectionOf(r); over != nil && !over.asks() {
+			panic(http.ErrAbortHandler) // nobody is there to hear the answer
 		}
 		w := &answerPieces{ResponseWriter: client, sends: r.Body != http.NoBody}
 		ctx := context.WithValue(r.Context(), guarded{}, g)

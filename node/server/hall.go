@@ -39,8 +39,8 @@ type hall struct {
 	kept      map[string][]*connection // of each token, by its ID; the oldest first
 }
 
-// strangerReads is how often strangers are read from in each shareWindow before the addresses and
-// networks that they come from share, and newConnections how many may come. A handshake and a request
+// strangerReads is how many reads, and further requests of one read, strangers have in each shareWindow
+// before the addresses and networks that they come from share, and newConnections how many may come. A handshake and a request
 // take two reads each. Of the others waitingMost wait for a shareWindow until they are closed.
 const (
 	strangerReads  = 512
@@ -135,12 +135,9 @@ func (g *connection) Read(p []byte) (int, error) {
 }
 
 // asks waits until a request that came over the connection may be answered. The first since a
-// read may be, and each further one takes as much as a read.
-func (g *connection) asks() {
-	if !g.begins() {
-		g.waits()
-	}
-}
+// read may be, and each further one takes as much as a read. It reports whether the connection
+// is still there.
+func (g *connection) asks() bool { return g.begins() || g.waits() }
 
 // waits waits for the connection's turn, while there is time left to read. It reports whether the
 // connection is still there.

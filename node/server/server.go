@@ -104,19 +104,26 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
+// protocol is the HTTP by which requests reach a guard: all of them, also OPTIONS *, which
+// net/http would answer itself, out of turn.
+func (s *Server) protocol(g Guard) *http.Server {
+	return &http.Server{
+		Handler:                      s.Handler(g),
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            headerTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               64 << 10,
+		ConnContext:                  withConnection,
+		ErrorLog:                     slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	}
+}
+
 // Serve answers the requests that arrive at a listener and pass its guard, until ctx
 // ends. It closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, g Guard) error {
-	server := &http.Server{
-		Handler:           s.Handler(g),
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext: func(net.Listener) context.Context {
-			return context.WithValue(context.WithoutCancel(ctx), stopping{}, ctx)
-		},
-		ConnContext: withConnection,
-		ErrorLog:    slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	server := s.protocol(g)
+	server.BaseContext = func(net.Listener) context.Context {
+		return context.WithValue(context.WithoutCancel(ctx), stopping{}, ctx)
 	}
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {

@@ -179,7 +179,8 @@ func askOpenly(ctx context.Context, i int, v *visitor) {
 
 // askAtOnce sends hundreds of requests at a time, and reads what comes.
 func askAtOnce(ctx context.Context, v *visitor) {
-	many := strings.Repeat("GET /healthz HTTP/1.1\r\nHost: "+v.at+"\r\n\r\n", 400)
+	head := " HTTP/1.1\r\nHost: " + v.at + "\r\n\r\n"
+	many := strings.Repeat("GET /healthz"+head+"OPTIONS *"+head, 200)
 	for rest(ctx, refused) == nil {
 		c, err := v.DialContext(ctx, "tcp", v.at)
 		if err != nil {
