@@ -54,16 +54,17 @@ func fail(w io.Writer, asJSON bool, err error) int {
 // message returns the text of an error for the user: what is wrong and what to do, without
 // the names of the packages that it came through, and with flags where programs that ask the
 // daemon have parameters.
-func message(err error) string {
+func message(err error) string { return messageOf(err, "--again") }
+
+// messageOf is message, with how to import a file all the same.
+func messageOf(err error, again string) string {
 	text := err.Error()
 	if advised, ok := errors.AsType[*api.Advised](err); ok {
-		text = strings.Replace(text, advised.Advice, flagOf.Replace(advised.Advice), 1)
+		flags := strings.NewReplacer("again=true", again, "skip_bad=true", "--skip-bad", "id=COLUMN", "--id COLUMN")
+		text = strings.Replace(text, advised.Advice, flags.Replace(advised.Advice), 1)
 	}
 	return api.Plain(text)
 }
-
-// flagOf replaces the parameters of an import by the flags.
-var flagOf = strings.NewReplacer("again=true", "--again", "skip_bad=true", "--skip-bad", "id=COLUMN", "--id COLUMN")
 
 // exitCode ends a command that has already printed everything.
 type exitCode int

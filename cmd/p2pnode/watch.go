@@ -232,8 +232,8 @@ func (w *watch) take(ctx context.Context, name string, at *watched) error {
 	case errors.Is(err, api.ErrBadLines) || errors.Is(err, api.ErrSomeBad):
 		event.Outcome, event.Reason = "failed", message(err)
 	case errors.Is(err, api.ErrRequest) || errors.Is(err, api.ErrChanged):
-		// The flag is one of import alone.
-		event = watchEvent{File: name, Outcome: "failed", Reason: strings.ReplaceAll(message(err), "--again", "p2pnode data import --again FILE")}
+		// The command watch has no flag --again.
+		event = watchEvent{File: name, Outcome: "failed", Reason: messageOf(err, "p2pnode data import --again FILE")}
 	default: // the error is not about the file: try again at the next look
 		return w.fail(name, err)
 	}
