@@ -91,11 +91,11 @@ const scaleWarm, scaleSteps, scaleLeast = 10, 5, 5000
 // MeasureScale runs the agents and returns what it measured until ctx ended.
 func MeasureScale(ctx context.Context, o ScaleOptions) (Scale, error) {
 	s, err := o.measureRows(ctx)
+	s.Processors = runtime.GOMAXPROCS(0)
 	if len(s.Rows) == 0 {
 		return s, err
 	}
 	// This comes last, because its array would count in the agents' peak.
-	s.Processors = runtime.GOMAXPROCS(0)
 	s.Bandwidth = [2]float64{bandwidth(1), bandwidth(s.Processors)}
 	for i := range s.Rows {
 		s.Rows[i].Bound = s.Bandwidth[0] / s.Rows[i].Touched

@@ -56,6 +56,9 @@ func MeasureHours(ctx context.Context, o ScaleOptions, hours int) (h Hours, err 
 	config, err := sim.Crowd{
 		Agents: h.Nodes, Dimension: h.Dimension, Neighbours: o.Neighbours, Records: o.Records, Private: o.Private, Seed: o.Seed,
 	}.Config()
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return h, err
 	}

@@ -11,9 +11,9 @@ import (
 
 const scaleAbout = `Scale measures what the simulator carries: how many wakes a second on one
 processor and on all, how much memory an agent takes, and how far that is from
-what the machine's memory would allow. The agents are those of
-real nodes (learner personal), each with a random graph's neighbours and
-records of its own, made up from the seed.
+what the machine's memory would allow. The agents are those of real nodes
+(learner personal), each with a random graph's neighbours and records of its
+own, made up from the seed.
 
 100000 agents of 50 parameters with 10 records and 10 neighbours take 1.2 GB and
 a minute. --private lets every release pay from an account and take exact noise,
