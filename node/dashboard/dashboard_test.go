@@ -160,7 +160,9 @@ globalThis.ResizeObserver = class {
 const text = (e) => (e.children ? e.children.map(text).join(' ') : String(e));
 const named = (e, name) => (e.name === name ? [e] : (e.children || []).flatMap((c) => named(c, name)));
 `+script), 0o600))
-	got, err := exec.CommandContext(t.Context(), node, file).CombinedOutput()
+	run := exec.CommandContext(t.Context(), node, file)
+	run.Env = append(os.Environ(), "TZ=UTC")
+	got, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, got)
 	}
