@@ -63,7 +63,7 @@ type connection struct {
 	from     netip.Addr                // see source
 	deadline atomic.Pointer[time.Time] // for reading; nil or zero: none
 	gone     bool
-	fresh    bool            // there was a read of which no request has had its turn
+	fresh    atomic.Bool     // there was a read of which no request has had its turn
 	ended    chan struct{}   // closed when it is gone
 	token    string          // the ID of the token that keeps its place; "": it is a stranger
 	life     context.Context // of the token that was shown last; nil: none was
@@ -127,9 +127,7 @@ func (g *connection) Read(p []byte) (int, error) {
 	}
 	n, err := g.Conn.Read(p)
 	if n > 0 {
-		g.of.mu.Lock()
-		g.fresh = true
-		g.of.mu.Unlock()
+		g.fresh.Store(true)
 	}
 	return n, err
 }
@@ -137,7 +135,7 @@ func (g *connection) Read(p []byte) (int, error) {
 // asks waits until a request that came over the connection may be answered. The first since a
 // read may be, and each further one takes as much as a read. It reports whether the connection
 // is still there.
-func (g *connection) asks() bool { return g.begins() || g.waits() }
+func (g *connection) asks() bool { return g.fresh.Swap(false) || g.waits() }
 
 // waits waits for the connection's turn, while there is time left to read. It reports whether the
 // connection is still there.
@@ -150,15 +148,6 @@ func (g *connection) waits() bool {
 		}
 	}
 	return true
-}
-
-// begins reports whether a request is the first since a read.
-func (g *connection) begins() bool {
-	g.of.mu.Lock()
-	defer g.of.mu.Unlock()
-	fresh := g.fresh
-	g.fresh = false
-	return fresh
 }
 
 // late reports whether there is no time left to read. The connection itself says so then.

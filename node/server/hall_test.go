@@ -286,7 +286,7 @@ func TestStrangersShareTheWork(t *testing.T) {
 		if err := <-read; !errors.Is(err, net.ErrClosed) {
 			t.Errorf("a closed connection that waited: %v", err)
 		}
-		flood.begins() // the request that asks next is a further one of its read
+		flood.fresh.Store(false) // the request that asks next is a further one of its read
 		if flood.asks() {
 			t.Error("a request that waited may be answered after its connection was closed")
 		}
