@@ -264,15 +264,18 @@ func (e *erasure) files() ([]string, error) {
 // SpoolPrefix begins the name of a file that holds records on their way in or out.
 const SpoolPrefix = "spool."
 
-// temporary matches the names of files that may be left when the command doctor, the
-// writing of a file, or an import is interrupted.
-var temporary = regexp.MustCompile(`^(doctor-|(members|private|task|config)\.toml\.|(identity|swarm)\.key\.|tokens\.json\.|catalogue\.csv\.|` + regexp.QuoteMeta(SpoolPrefix) + `)[0-9]+$`)
+// temporary matches the names of files that may be left when the command doctor or an import
+// is interrupted, and halfWritten the end of the name of one whose writing was.
+var (
+	temporary   = regexp.MustCompile(`^(doctor-|` + regexp.QuoteMeta(SpoolPrefix) + `)[0-9]+$`)
+	halfWritten = regexp.MustCompile(`\.[0-9]+$`)
+)
 
 // IsOwn reports whether a file with this name in a data directory belongs to the node.
 func IsOwn(name string) bool {
-	switch name {
-	case KeyFile, ConfigFile, TaskFile, CatalogueFile, SocketFile, TokensFile, networkKeyFile, PrivateFile, membersFile:
+	switch halfWritten.ReplaceAllString(name, "") {
+	case KeyFile, ConfigFile, TaskFile, CatalogueFile, TokensFile, networkKeyFile, PrivateFile, membersFile:
 		return true
 	}
-	return storage.IsFile(StoreFile, name) || temporary.MatchString(name)
+	return name == SocketFile || storage.IsFile(StoreFile, name) || temporary.MatchString(name)
 }
