@@ -115,21 +115,14 @@ func TestPagesNeedNothingElse(t *testing.T) {
 
 // A member of the committee without records is told that it is one, and not to bring some.
 func TestWordsForAMember(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip(err)
-	}
-	words, err := os.ReadFile(filepath.Join("pages", "words.js"))
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "words.mjs")
-	require.NoError(t, os.WriteFile(file, append(words, `
+	got := drawn(t, `
+const { verdict, lacking } = await import('./words.js');
 const sums = { committee: { members: [{ peer: 'x', self: true }] }, sums: [] };
 console.log(verdict({ records: 0, sums }).next, verdict({ records: 0 }).next);
 console.log(lacking({ missing: ['12D3KooWabcdef', '12D3KooWghijkl'], missing_why: ['does not answer'] }).join('; '));
-`...), 0o600))
-	got, err := exec.CommandContext(t.Context(), node, file).CombinedOutput()
-	if want := "member nothing\n…abcdef, which does not answer; …ghijkl\n"; err != nil || string(got) != want {
-		t.Errorf("%v: %s", err, got)
+`)
+	if want := "member nothing\n…abcdef, which does not answer; …ghijkl\n"; got != want {
+		t.Error(got)
 	}
 }
 
