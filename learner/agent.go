@@ -164,13 +164,16 @@ type State struct {
 	Dropped, Asymmetric uint64 `json:",omitempty"`
 }
 
-// Heard is the newest shared model received from a neighbour.
+// Heard is the newest shared model received from a neighbour and, where there is noise, the
+// mean of its models until then.
 type Heard struct {
 	Peer     ID
 	Weight   float64
 	Round    uint64
 	NoiseStd float64
 	Model    Vector
+	Mean     Vector `json:",omitempty"`
+	Models   int    `json:",omitempty"` // how many are in Mean
 }
 
 // message is the message in which the model came, as far as it is known, with a copy of the

@@ -15,11 +15,13 @@ import (
 // each.
 type neighbourhood struct {
 	self      ID
-	workspace *Workspace // nil: new memory every time
-	listening bool       // some neighbour listens
-	edges     []Edge     // sorted by peer
-	latest    []latest   // one for each edge
-	screened  *screen    // marks the edges whose models the mean leaves out; nil: none
+	workspace *Workspace    // nil: new memory every time
+	listening bool          // some neighbour listens
+	byNoise   bool          // the mean counts models by their [precision]
+	edges     []Edge        // sorted by peer
+	latest    []latest      // one for each edge
+	means     []runningMean // one for each edge; nil: none are kept
+	screened  *screen       // marks the edges whose models the mean leaves out; nil: none
 
 	scratch []float64 // working memory
 }
@@ -34,8 +36,9 @@ type latest struct {
 }
 
 // screen marks the models heard over the edges that honest noise does not explain. own
-// is the agent's model with the noise in it, of which it drew some itself. Few edges
-// need no memory for it.
+// is the agent's model, or what that was before its own release, whose noise would hide
+// what neighbours add; ownStd is the noise in it, and drawn what the agent drew for the
+// release. Few edges need no memory for it.
 func (n *neighbourhood) screen(heard []latest, own []float64, ownStd, drawn float64) {
 	if n.screened == nil {
 		if len(n.edges) < enoughToJudge {
@@ -83,12 +86,19 @@ func (n *neighbourhood) replace(edges []Edge) {
 	slices.SortStableFunc(fresh, func(a, b Edge) int { return cmp.Compare(a.Peer, b.Peer) })
 	fresh = slices.CompactFunc(fresh, func(a, b Edge) bool { return a.Peer == b.Peer })
 	list := n.workspace.newLatest(len(fresh))
+	var means []runningMean
+	if n.means != nil {
+		means = make([]runningMean, len(fresh))
+	}
 	for i, e := range fresh {
 		if k, found := findEdge(n.edges, e.Peer); found {
 			list[i] = n.latest[k]
+			if n.means != nil {
+				means[i] = n.means[k]
+			}
 		}
 	}
-	n.edges, n.latest = fresh, list
+	n.edges, n.latest, n.means = fresh, list, means
 }
 
 func findEdge(edges []Edge, peer ID) (int, bool) {
@@ -129,21 +139,25 @@ const termsAtOnce = 8
 
 // mean returns sum_j (W_ij/D_i) T_j over the neighbours that were heard and are not
 // left out, each model clipped around own (see gossipRadius), in the memory of dst; and
-// the standard deviation of the noise in it. ownStd is the standard deviation of the
-// noise in own. No neighbour's counts as more than most, see [believed]. If there are no
+// the standard deviation of the noise in it. W_ij is the weight of the edge, by noise times
+// the [precision] of the model. ownStd is the standard deviation of the noise in own. No neighbour's counts as more than most, see [believed]. If there are no
 // such neighbours, heard is false and mean is own itself, because the agent agrees with
 // itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []float64, std float64, heard bool) {
+	usual := n.usualNoise()
+	most = believed(usual, most)
+	if !n.byNoise {
+		usual = math.Inf(1)
+	}
 	var degree float64
 	for i := range n.latest {
-		if n.latest[i].round > 0 && !n.screened.leftOut(i) {
-			degree += n.latest[i].weight
+		if e := &n.latest[i]; e.round > 0 && !n.screened.leftOut(i) {
+			degree += e.weight * precision(e.noiseStd, usual, usual)
 		}
 	}
 	if degree == 0 {
 		return own, 0, false
 	}
-	most = n.believed(most)
 	radius, distances := n.radius(own)
 	clear(dst)
 	var block [termsAtOnce]vector.Scaled
@@ -153,7 +167,7 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []f
 		if e.round == 0 || n.screened.leftOut(i) {
 			continue
 		}
-		w, distance := e.weight/degree, 0.
+		w, distance := e.weight*precision(e.noiseStd, usual, usual)/degree, 0.
 		if distances != nil {
 			distance = distances[i]
 		}
@@ -177,8 +191,8 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []f
 	return dst, std, true
 }
 
-// believed is the function of that name of the models that the mean takes.
-func (n *neighbourhood) believed(most float64) float64 {
+// usualNoise is the function of that name of the models that the mean takes.
+func (n *neighbourhood) usualNoise() float64 {
 	var few [enoughToJudge]float64 // an agent with few neighbours has no memory of its own
 	claims := few[:0]
 	if len(n.edges) > len(few) {
@@ -190,7 +204,7 @@ func (n *neighbourhood) believed(most float64) float64 {
 			claims = append(claims, n.latest[i].noiseStd)
 		}
 	}
-	return believed(claims, most)
+	return usualNoise(claims)
 }
 
 // radius returns the radius of ClippedGossip around own, and the distance of each
@@ -216,7 +230,11 @@ func (n *neighbourhood) heard() []Heard {
 	var list []Heard
 	for i := range n.latest {
 		if e := &n.latest[i]; e.round > 0 {
-			list = append(list, Heard{n.edges[i].Peer, e.weight, e.round, e.noiseStd, slices.Clone(e.model)})
+			h := Heard{Peer: n.edges[i].Peer, Weight: e.weight, Round: e.round, NoiseStd: e.noiseStd, Model: slices.Clone(e.model)}
+			if n.means != nil {
+				n.means[i].store(&h)
+			}
+			list = append(list, h)
 		}
 	}
 	return list
@@ -238,6 +256,9 @@ func (n *neighbourhood) resume(list []Heard, p int) error {
 		if i, found := findEdge(n.edges, h.Peer); found {
 			heard.weight = n.latest[i].weight
 			n.latest[i] = heard
+			if err := n.resumeMean(i, &h, p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func newPersonal(c Config) (Agent, error) {
 	*p = personal{
 		task: c.Task, loss: c.Workspace.lossOf(c.Task), policy: c.Policy, made: c.Made,
 		clock:         clock{wakeMean: c.WakeMean, schedule: c.Schedule},
-		neighbourhood: neighbourhood{self: c.Self, workspace: c.Workspace},
+		neighbourhood: neighbourhood{self: c.Self, workspace: c.Workspace, byNoise: true},
 		training:      training{workspace: c.Workspace, spent: c.Spent},
 		model:         c.Workspace.zeros(c.Task.Dimension()),
 	}
@@ -46,6 +46,8 @@ type personal struct {
 	round    uint64
 	model    []float64 // as published: the agent goes on from the same model that the others saw
 	noiseStd float64
+	mixed    []float64         // the newest model before the release in it; nil: see pull
+	mixedStd float64           // of the noise in mixed
 	estimate *Estimate         // nil before the first release, and under other graph rules
 	made     int               // number of releases so far, for the policy
 	asked    bool              // a query is waiting for the door
@@ -132,6 +134,9 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 	vector.AddScaled(gradient, 2*lambda, p.model)
 	drawn := alpha * p.task.Mu * c * p.asking.NoiseStd() / float64(m)
 	neighbours, theirStd, heard := p.pull(mean, gradient, c, drawn)
+	if p.asking.Protected() {
+		p.mix(neighbours, alpha, theirStd, heard)
+	}
 	next := step(p.workspace.vector(len(p.model)), p.model, neighbours, gradient, alpha, p.task.Mu, c)
 	project(next, p.task.Radius)
 
@@ -157,10 +162,14 @@ func (p *personal) Released(now time.Duration, a privacy.Answer) Output {
 // point is the agent's own model. drawn is the noise in gradient. Without noise, the
 // agent's own records limit what liars can do: the pull is no longer than that of
 // gradient. With noise the gradient shows nothing, and the models that noise does not
-// explain are left out.
+// explain are left out, as seen from before the newest release.
 func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (neighbours []float64, std float64, heard bool) {
 	if p.asking.Protected() {
-		p.screen(p.latest, p.model, p.noiseStd, drawn)
+		p.average(p.task)
+		if p.mixed == nil {
+			p.mixed, p.mixedStd = slices.Clone(p.model), p.noiseStd
+		}
+		p.screen(p.latest, p.mixed, p.mixedStd, drawn)
 	}
 	neighbours, std, heard = p.mean(dst, p.model, p.noiseStd, p.task.mostNoise(len(dst)))
 	if !heard || p.asking.Protected() || len(p.edges) < enoughToJudge {
@@ -168,6 +177,18 @@ func (p *personal) pull(dst, gradient []float64, confidence, drawn float64) (nei
 	}
 	share := limitPull(neighbours, p.model, p.task.Mu*confidence*floats.Norm(gradient, 2))
 	return neighbours, math.Hypot(share*std, (1-share)*p.noiseStd), true
+}
+
+// mix notes what the new model is before the release is added to it, and the noise in that.
+// If no neighbour was heard, neighbours is the agent's own model.
+func (p *personal) mix(neighbours []float64, alpha, theirStd float64, heard bool) {
+	clear(p.mixed)
+	vector.AddScaled(p.mixed, 1-alpha, p.model)
+	vector.AddScaled(p.mixed, alpha, neighbours)
+	if !heard {
+		theirStd = p.noiseStd
+	}
+	p.mixedStd = math.Hypot((1-alpha)*p.noiseStd, alpha*theirStd)
 }
 
 // State implements [Agent].

@@ -142,9 +142,8 @@ func (r *rounds) Released(now time.Duration, a privacy.Answer) Output {
 	if a.Exhausted() {
 		return r.advance(now, nil)
 	}
-	mixed := r.std
 	model, std := r.scheme.released(a)
-	r.drawn = math.Sqrt(max(0, std*std-mixed*mixed))
+	r.drawn = math.Sqrt(max(0, std*std-r.std*r.std))
 	r.made++
 	return r.advance(now, r.publish(now, model, std, nil))
 }
@@ -155,6 +154,7 @@ func (r *rounds) publish(now time.Duration, model []float64, std float64, send [
 	model = slices.Clone(model)
 	project(model, r.task.Radius)
 	r.task.single(model, std)
+	r.mixed, r.mixedStd = r.model, r.std
 	r.model, r.published, r.std, r.publishedStd = model, model, std, std
 	r.round, r.collecting, r.degree = r.beginning, true, 0
 	r.waitFrom(now)
@@ -213,14 +213,22 @@ func (r *rounds) lastUse(l *inbox) float64 {
 }
 
 // finish combines the models heard over the edges that count, but for those that honest
-// noise does not explain: their weight goes to the agent's own model.
+// noise does not explain: their weight goes to the agent's own model. All count by their
+// [precision].
 func (r *rounds) finish(now time.Duration) {
 	r.collecting, r.ended = false, now
 	r.grace.end(now)
 	m := mix{self: 1, others: make([]float64, len(r.model))}
+	if r.publishedStd > 0 {
+		r.hood.average(r.task)
+	}
 	r.judge()
 	radius := r.radius()
-	most := believed(r.taken(func(heard *Message) float64 { return heard.NoiseStd }), r.task.mostNoise(len(r.model)))
+	usual := usualNoise(r.taken(func(heard *Message) float64 { return heard.NoiseStd }))
+	most := believed(usual, r.task.mostNoise(len(r.model)))
+	if r.task.releasesVectors() {
+		usual = math.Inf(1) // noise that is to cancel does so only with the weights that both ends know
+	}
 	for i := range r.hood.edges {
 		l := r.inboxes[r.hood.edges[i].Peer]
 		if !l.member {
@@ -235,19 +243,32 @@ func (r *rounds) finish(now time.Duration) {
 		if r.hood.screened.leftOut(i) {
 			continue
 		}
-		w := metropolis(max(1, r.degree), l.now.Degree)
+		w := metropolis(max(1, r.degree), l.now.Degree) * precision(l.now.NoiseStd, usual, usual)
 		w -= addClipped(m.others, l.now.Real, w, floats.Distance(l.now.Real, r.published, 2), radius)
 		m.self -= w
 		m.std = math.Hypot(m.std, w*min(l.now.NoiseStd, most))
 	}
 	m.self = max(0, m.self) // rounding may make it slightly negative, on a full graph of few agents
+	m.weigh(precision(r.publishedStd, usual, usual))
 	r.model = slices.Clone(m.others)
 	floats.AddScaled(r.model, m.self, r.published)
 	r.std = math.Hypot(m.std, m.self*r.publishedStd)
 	r.scheme.combined(m)
 }
 
-// judge marks the neighbours whose models of this round honest noise does not explain.
+// weigh lets the own model count with this share of its weight, if anything else counts.
+func (m *mix) weigh(share float64) {
+	total := 1 - m.self*(1-share)
+	if m.self == 1 || total <= 0 {
+		return
+	}
+	m.self *= share / total
+	floats.Scale(1/total, m.others)
+	m.std /= total
+}
+
+// judge marks the neighbours whose models of this round honest noise does not explain. It
+// compares them with the state before the agent's own release, which has less noise.
 func (r *rounds) judge() {
 	heard := make([]latest, len(r.hood.edges))
 	for i := range heard {
@@ -255,7 +276,7 @@ func (r *rounds) judge() {
 			heard[i] = latest{model: l.now.Real, round: l.now.Round, noiseStd: l.now.NoiseStd}
 		}
 	}
-	r.hood.screen(heard, r.published, r.publishedStd, r.drawn)
+	r.hood.screen(heard, r.mixed, r.mixedStd, r.drawn)
 }
 
 // taken returns a number of each model of this round that is combined, in memory that it uses

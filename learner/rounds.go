@@ -126,6 +126,8 @@ type rounds struct {
 	// of all; immutable.
 	model               []float64
 	publishedStd, std   float64
+	mixed               []float64 // the state that the newest broadcast went out from: immutable
+	mixedStd            float64
 	drawn               float64 // standard deviation of the noise that the last release added
 	dropped, asymmetric uint64
 }

@@ -15,7 +15,7 @@ func Prior(s State) []float64 {
 	if len(s.Heard) == 0 {
 		return slices.Clone(s.Model)
 	}
-	return centred(s.Heard)
+	return centred(smoothed(s.Heard))
 }
 
 // PriorFor is [Prior] without the neighbours whose models mislead: each model is tested
@@ -26,7 +26,7 @@ func PriorFor(t *Task, train *Rows, s State) ([]float64, Noise) {
 	if len(s.Heard) == 0 || train.Len() == 0 {
 		return Prior(s), Noise{}
 	}
-	heard := slices.DeleteFunc(slices.Clone(s.Heard), func(h Heard) bool { return t.misleads(train, h.Model) })
+	heard := slices.DeleteFunc(smoothed(s.Heard), func(h Heard) bool { return t.misleads(train, h.Model) })
 	if len(heard) == 0 {
 		return make([]float64, len(s.Model)), Noise{}
 	}
@@ -52,13 +52,13 @@ type Noise struct{ Least, Most float64 }
 // more. Otherwise n may be without bound, or no more than what is assumed of networks.
 func (t *Task) noiseOf(heard []Heard, neighbours int) Noise {
 	var total, squares float64
-	claims, rounds := make([]float64, len(heard)), make([]float64, len(heard))
+	rounds := make([]float64, len(heard))
 	for i, h := range heard {
 		total += h.Weight
 		squares += h.Weight * h.Weight
-		claims[i], rounds[i] = h.NoiseStd, float64(h.Round)
+		rounds[i] = float64(h.Round)
 	}
-	std, own := median(claims), squares/(total*total)
+	std, own := usualNoise(claims(heard)), squares/(total*total)
 	releases := min(median(rounds), float64(t.Release.Releases)) // rounds after these only mix
 	size := float64(neighbours + 1)
 	if neighbours < t.Graph.Degree {
@@ -72,15 +72,69 @@ func (t *Task) noiseOf(heard []Heard, neighbours int) Noise {
 // mostUsual is how many times the usual claim of noise a neighbour's counts as at most.
 const mostUsual = 4
 
-// believed is the largest standard deviation of noise that an agent takes a neighbour's
-// word for, in the noise that it says of its own model: mostUsual times the median of what
-// the neighbours claim, and no more than most. Otherwise one liar would tell all who hear
-// it, and they theirs, that noise explains any model. It reorders the claims.
-func believed(claims []float64, most float64) float64 {
+// usualNoise is the standard deviation of noise that a neighbour usually claims: the median,
+// which liars move little, or 0 without claims. It reorders the claims.
+func usualNoise(claims []float64) float64 {
 	if len(claims) == 0 {
-		return most
+		return 0
 	}
-	return min(mostUsual*median(claims), most)
+	return median(claims)
+}
+
+// believed is the largest standard deviation of noise that an agent takes a neighbour's
+// word for, in the noise that it says of its own model: mostUsual times the usual claim,
+// and no more than most. Otherwise one liar would tell all who hear it, and they theirs,
+// that noise explains any model.
+func believed(usual, most float64) float64 { return min(mostUsual*usual, most) }
+
+// precision is the share of its weight with which a model counts for the noise that is
+// claimed for it, beyond what is usual: the variance of a usual model over that of this one,
+// as in the mean with the least variance. spread is the standard deviation of a usual model,
+// with its noise and with what else models differ by. A claim of less noise than usual buys
+// no weight.
+func precision(claim, usual, spread float64) float64 {
+	if claim <= usual {
+		return 1
+	}
+	return 1 / (1 + (claim-usual)/spread*((claim+usual)/spread))
+}
+
+// smoothed moves each model toward the mean of what its neighbour said, by one share of the
+// way for all. The newest models have learned most, and the means have least noise. So it
+// goes from the weighted mean of the newest toward that of the means as far as their
+// distance may be noise, by the estimator of James and Stein ("Estimation with quadratic
+// loss", 1961) with no negative part (Baranchik 1964): where models still move by more than
+// the noise in their mean, it takes the newest. It returns a new list.
+func smoothed(heard []Heard) []Heard {
+	total := 0.
+	for _, h := range heard {
+		total += h.Weight
+	}
+	most := believed(usualNoise(claims(heard)), math.MaxFloat64)
+	moved, noise := make([]float64, len(heard[0].Model)), 0.
+	for _, h := range heard {
+		if h.Mean != nil {
+			w := h.Weight / total
+			floats.AddScaled(moved, w, h.Model)
+			floats.AddScaled(moved, -w, h.Mean)
+			noise = math.Hypot(noise, w*min(h.NoiseStd, most))
+		}
+	}
+	noise *= math.Sqrt(max(0, float64(len(moved)-2)))
+	newest := 1.
+	if length := floats.Norm(moved, 2); length > 0 {
+		newest = max(0, 1-(noise/length)*(noise/length))
+	}
+	heard = slices.Clone(heard)
+	for i := range heard {
+		if h := &heard[i]; h.Mean != nil && newest < 1 {
+			model := slices.Clone(h.Mean)
+			floats.Scale(1-newest, model)
+			floats.AddScaled(model, newest, h.Model)
+			h.Model = model
+		}
+	}
+	return heard
 }
 
 // mostNoise is the largest standard deviation that each of the p coordinates of a model in
@@ -90,28 +144,40 @@ func (t *Task) mostNoise(p int) float64 { return t.Radius / math.Sqrt(float64(p)
 // centred is one step of centered clipping (Karimireddy, He, Jaggi, "Learning from
 // history for Byzantine robust optimization", 2021) from the medians of the
 // coordinates, with the median distance from there as the radius. Half of the models
-// are not moved, and a lying one moves the mean by no more than an honest one. The
+// are not moved, and a lying one moves the mean by no more than an honest one. All count
+// by their [precision]. The
 // noise in the models is kept, unlike in the shared step: it averages out in the mean
 // of all.
 func centred(heard []Heard) []float64 {
-	var total float64
-	for _, h := range heard {
-		total += h.Weight
-	}
 	middle, distances := middleOf(heard), make([]float64, len(heard))
 	for i, h := range heard {
 		distances[i] = floats.Distance(h.Model, middle, 2)
 	}
+	usual, distance := usualNoise(claims(heard)), median(slices.Clone(distances))
 	radius := math.Inf(1)
 	if maxFaulty(len(heard)) > 0 {
-		radius = median(slices.Clone(distances))
+		radius = distance
 	}
+	weights, spread := make([]float64, len(heard)), distance/math.Sqrt(float64(len(middle)))
+	for i, h := range heard {
+		weights[i] = h.Weight * precision(h.NoiseStd, usual, spread)
+	}
+	total := floats.Sum(weights)
 	prior, kept := make([]float64, len(middle)), 0.
 	for i, h := range heard {
-		kept += addClipped(prior, h.Model, h.Weight/total, distances[i], radius)
+		kept += addClipped(prior, h.Model, weights[i]/total, distances[i], radius)
 	}
 	floats.AddScaled(prior, kept, middle)
 	return prior
+}
+
+// claims are the standard deviations of noise that neighbours claim.
+func claims(heard []Heard) []float64 {
+	list := make([]float64, len(heard))
+	for i, h := range heard {
+		list[i] = h.NoiseStd
+	}
+	return list
 }
 
 // middleOf returns the median of each coordinate.

@@ -199,7 +199,7 @@ func ending(t *testing.T, r *Result) (text string, object map[string]any) {
 // Where a private sum pays and broadcasts give nothing that is seen, the rehearsal of these ends with what to
 // change, and its verdict stays that on what the nodes did.
 func TestRehearsalTellsOfASumThatPays(t *testing.T) {
-	r := mustRun(t, t.Context(), broadcasting(t, lines(80, 8, true), 0))
+	r := mustRun(t, t.Context(), broadcasting(t, lines(80, 9, true), 0))
 	text, object := ending(t, r)
 	said := strings.Split(text, "\n")
 	if !strings.HasPrefix(said[0], "broadcasts: cannot tell: ") || !strings.HasPrefix(said[1], "private sum (simulated): worth it: ") || !strings.HasPrefix(said[3], "A private sum pays here, and of broadcasts one cannot tell.") {
