@@ -18,11 +18,11 @@ import (
 	"p2pnode/testnet/paper"
 )
 
-// job runs the experiment for a few hundred people, of whom few are measured.
+// job runs the experiment for a few hundred people, of whom a hundred are measured.
 func job(dir string) paper.Job {
 	j := paper.Job{Experiment: Experiment(), Dir: dir, Meter: new(paper.Meter), Log: func(string) {}, Program: "test"}
 	j.Plan = func(paper.Options) (*paper.Plan, error) {
-		return sizes{people: 400, sample: 20, seeds: []uint64{5}}.plan(), nil
+		return sizes{people: 400, sample: 100, seeds: []uint64{5}}.plan(), nil
 	}
 	return j
 }
