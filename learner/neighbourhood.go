@@ -144,9 +144,9 @@ const termsAtOnce = 8
 // such neighbours, heard is false and mean is own itself, because the agent agrees with
 // itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []float64, std float64, heard bool) {
-	usual := n.usualNoise()
+	usual, models := n.usualNoise()
 	most = believed(usual, most)
-	if !n.byNoise {
+	if usual = weighing(usual, models, len(n.edges)); !n.byNoise {
 		usual = math.Inf(1)
 	}
 	var degree float64
@@ -191,8 +191,9 @@ func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []f
 	return dst, std, true
 }
 
-// usualNoise is the function of that name of the models that the mean takes.
-func (n *neighbourhood) usualNoise() float64 {
+// usualNoise is the function of that name of the models that the mean takes, and how many
+// these are.
+func (n *neighbourhood) usualNoise() (usual float64, models int) {
 	var few [enoughToJudge]float64 // an agent with few neighbours has no memory of its own
 	claims := few[:0]
 	if len(n.edges) > len(few) {
@@ -204,7 +205,7 @@ func (n *neighbourhood) usualNoise() float64 {
 			claims = append(claims, n.latest[i].noiseStd)
 		}
 	}
-	return usualNoise(claims)
+	return usualNoise(claims), len(claims)
 }
 
 // radius returns the radius of ClippedGossip around own, and the distance of each

@@ -32,8 +32,7 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 	// m = 10 slots, mu = 1, lambda = 1, m_ref = 50, |x| <= 1; d has not been heard and does not count.
 	lambda, c := 0.1, 0.2
 	alpha := 1 / (1 + c*(2+2*lambda))
-	// c has twice the noise of b, and so a quarter of its weight of 1 counts.
-	mean := []float64{8. / 9, 1. / 9}
+	mean := []float64{2. / 3, 1. / 3}
 	want := make([]float64, 2)
 	for k, data := range []float64{1, -2} {
 		own := []float64{0.5, -0.25}[k]
@@ -48,7 +47,7 @@ func TestEquation6FromTheDoorsAnswer(t *testing.T) {
 		t.Errorf("message %+v is not a's first broadcast", m)
 	}
 	std := math.Sqrt(math.Pow((1-alpha-2*alpha*c*lambda)*0.1, 2) +
-		alpha*alpha*(math.Pow(8./9*0.2, 2)+math.Pow(1./9*0.4, 2)) +
+		alpha*alpha*(math.Pow(2./3*0.2, 2)+math.Pow(1./3*0.4, 2)) +
 		math.Pow(alpha*c*p.asking.NoiseStd()/10, 2))
 	if math.Abs(m.NoiseStd-std) > 1e-14 {
 		t.Errorf("noise %v, want %v", m.NoiseStd, std)

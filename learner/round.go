@@ -224,9 +224,10 @@ func (r *rounds) finish(now time.Duration) {
 	}
 	r.judge()
 	radius := r.radius()
-	usual := usualNoise(r.taken(func(heard *Message) float64 { return heard.NoiseStd }))
+	claims := r.taken(func(heard *Message) float64 { return heard.NoiseStd })
+	usual := usualNoise(claims)
 	most := believed(usual, r.task.mostNoise(len(r.model)))
-	if r.task.releasesVectors() {
+	if usual = weighing(usual, len(claims), len(r.hood.edges)); r.task.releasesVectors() {
 		usual = math.Inf(1) // noise that is to cancel does so only with the weights that both ends know
 	}
 	for i := range r.hood.edges {

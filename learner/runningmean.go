@@ -40,7 +40,7 @@ func (r *runningMean) add(l *latest, most int) {
 	if r.model == nil {
 		r.model, r.models = make([]float64, len(l.model)), 0
 	}
-	r.round, r.models = l.round, min(r.models+1, most)
+	r.round, r.models = l.round, min(r.models, most-1)+1
 	share := 2 / float64(1+r.models)
 	floats.Scale(1-share, r.model)
 	vector.AddScaled(r.model, share, l.model)

@@ -136,10 +136,44 @@ func TestSmoothed(t *testing.T) {
 func TestPrecision(t *testing.T) {
 	for _, c := range []struct{ claim, usual, spread, want float64 }{
 		{0, 1, 1, 1}, {1, 1, 1, 1}, {2, 1, 1, 0.25}, {3, 1, 2, 1. / 3}, {1e-300, 2, 2, 1}, {1e300, 1e-300, 1e-300, 0},
-		{0, 0, 0, 1}, {1, 0, 0, 0}, {1, 0.5, 0, 0}, {math.MaxFloat64, 1e308, 1e-308, 0}, {1, math.Inf(1), math.Inf(1), 1},
+		{0, 0, 0, 1}, {1, 0.5, 0, 0}, {1, math.Inf(1), math.Inf(1), 1}, {math.MaxFloat64, math.Inf(1), 1e-300, 1},
 	} {
 		if got := precision(c.claim, c.usual, c.spread); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("noise of %v where %v is usual, of a spread of %v, counts %v, not %v", c.claim, c.usual, c.spread, got, c.want)
+		}
+	}
+}
+
+// Few neighbours, the first to speak, and those of whom most claim no noise do not decide
+// what is usual: with one, two or three of them that claim none, all weights stay, so that
+// a liar does not take those of the others.
+func TestFewDoNotSayWhatNoiseIsUsual(t *testing.T) {
+	for _, claims := range [][]float64{{0}, {0, 0.1}, {0.01, 0.1}, {0, 0, 0.1, 0.1}, {0.01, 0.1, 0.1}} {
+		n := neighbourhood{self: "z", byNoise: true}
+		var edges []Edge
+		for i := range claims {
+			edges = append(edges, Edge{Peer: ID(rune('a' + i)), Weight: 1})
+		}
+		n.set(edges)
+		want := 0.
+		for i, claim := range claims {
+			m := modelOf(edges[i].Peer, 1, 1, float64(i), 0)
+			m.NoiseStd = claim
+			if err := n.hear(&m, 2); err != nil {
+				t.Fatal(err)
+			}
+			want += float64(i) / float64(len(claims))
+		}
+		mean, _, _ := n.mean(make([]float64, 2), []float64{5, 5}, 0.1, 10)
+		wantClose(t, "the mean", mean, []float64{want, 0}, 1e-12)
+	}
+	for _, c := range []struct {
+		usual             float64
+		heard, neighbours int
+		counts            bool
+	}{{0.1, 12, 12, true}, {0.1, 7, 12, true}, {0.1, 6, 12, false}, {0.1, 11, 11, false}, {0, 12, 12, false}} {
+		if got := weighing(c.usual, c.heard, c.neighbours); (got == c.usual) != c.counts || !c.counts && !math.IsInf(got, 1) {
+			t.Errorf("%+v: weights go by noise of %v", c, got)
 		}
 	}
 }

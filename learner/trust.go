@@ -87,11 +87,22 @@ func usualNoise(claims []float64) float64 {
 // that noise explains any model.
 func believed(usual, most float64) float64 { return min(mostUsual*usual, most) }
 
+// weighing is the usual noise by which weights may count, see [precision], if so many of the
+// neighbours were heard: without bound, so that all weights stay, where few of few could say
+// what is usual, or where most claim that there is none.
+func weighing(usual float64, heard, neighbours int) float64 {
+	if neighbours < enoughToJudge || heard <= neighbours/2 || usual == 0 {
+		return math.Inf(1)
+	}
+	return usual
+}
+
 // precision is the share of its weight with which a model counts for the noise that is
 // claimed for it, beyond what is usual: the variance of a usual model over that of this one,
 // as in the mean with the least variance. spread is the standard deviation of a usual model,
-// with its noise and with what else models differ by. A claim of less noise than usual buys
-// no weight.
+// with its noise and with what else models differ by. Who claims less noise than usual weighs
+// no more than who claims the usual; a third that claims none moves what is usual among the
+// others down to the lower third of them.
 func precision(claim, usual, spread float64) float64 {
 	if claim <= usual {
 		return 1
@@ -113,7 +124,7 @@ func smoothed(heard []Heard) []Heard {
 	most := believed(usualNoise(claims(heard)), math.MaxFloat64)
 	moved, noise := make([]float64, len(heard[0].Model)), 0.
 	for _, h := range heard {
-		if h.Mean != nil {
+		if len(h.Mean) == len(moved) {
 			w := h.Weight / total
 			floats.AddScaled(moved, w, h.Model)
 			floats.AddScaled(moved, -w, h.Mean)
@@ -127,7 +138,7 @@ func smoothed(heard []Heard) []Heard {
 	}
 	heard = slices.Clone(heard)
 	for i := range heard {
-		if h := &heard[i]; h.Mean != nil && newest < 1 {
+		if h := &heard[i]; len(h.Mean) == len(moved) && newest < 1 {
 			model := slices.Clone(h.Mean)
 			floats.Scale(1-newest, model)
 			floats.AddScaled(model, newest, h.Model)
@@ -153,7 +164,7 @@ func centred(heard []Heard) []float64 {
 	for i, h := range heard {
 		distances[i] = floats.Distance(h.Model, middle, 2)
 	}
-	usual, distance := usualNoise(claims(heard)), median(slices.Clone(distances))
+	usual, distance := weighing(usualNoise(claims(heard)), len(heard), len(heard)), median(slices.Clone(distances))
 	radius := math.Inf(1)
 	if maxFaulty(len(heard)) > 0 {
 		radius = distance
