@@ -165,7 +165,7 @@ type State struct {
 }
 
 // Heard is the newest shared model received from a neighbour and, where there is noise, the
-// mean of its models until then.
+// mean of its models up to the agent's own last step.
 type Heard struct {
 	Peer     ID
 	Weight   float64

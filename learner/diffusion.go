@@ -67,6 +67,7 @@ func newDiffusion(c Config) (Agent, error) {
 	if d.rounds, err = newRounds(c, d); err != nil {
 		return nil, err
 	}
+	d.hood.byNoise = d.iid() // other noise is to cancel, as it does only with the weights that both ends know
 	return d, fitsPolicy(c.Policy, !d.iid())
 }
 

@@ -51,7 +51,7 @@ func (c *checker) km(t *Task) {
 //
 //	X(m) <- sum over l of w_ml X~(l) + alpha (T(X~(m)) - X~(m)),   publish X~ = X + noise
 //
-// with Metropolis weights w. T is applied to the PUBLISHED iterate, which is the same
+// with Metropolis weights w, times [precision]. T is applied to the PUBLISHED iterate, which is the same
 // in two worlds with one transcript, so no secret is carried from round to round; and
 // the model returned is the one released. The paper applies T to the private iterate
 // and returns the last one without noise.
@@ -85,6 +85,7 @@ func newKM(c Config) (Agent, error) {
 	if k.rounds, err = newRounds(c, k); err != nil {
 		return nil, err
 	}
+	k.hood.byNoise = !k.splits()
 	return k, fitsPolicy(c.Policy, k.splits())
 }
 

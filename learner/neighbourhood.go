@@ -17,7 +17,7 @@ type neighbourhood struct {
 	self      ID
 	workspace *Workspace    // nil: new memory every time
 	listening bool          // some neighbour listens
-	byNoise   bool          // the mean counts models by their [precision]
+	byNoise   bool          // in the shared step models count by their [precision]
 	edges     []Edge        // sorted by peer
 	latest    []latest      // one for each edge
 	means     []runningMean // one for each edge; nil: none are kept
@@ -140,15 +140,13 @@ const termsAtOnce = 8
 // mean returns sum_j (W_ij/D_i) T_j over the neighbours that were heard and are not
 // left out, each model clipped around own (see gossipRadius), in the memory of dst; and
 // the standard deviation of the noise in it. W_ij is the weight of the edge, by noise times
-// the [precision] of the model. ownStd is the standard deviation of the noise in own. No neighbour's counts as more than most, see [believed]. If there are no
-// such neighbours, heard is false and mean is own itself, because the agent agrees with
-// itself.
+// the [precision] of the model. ownStd is the standard deviation of the noise in own. No
+// neighbour's counts as more than most, see [believed]. If there are no such neighbours,
+// heard is false and mean is own itself, because the agent agrees with itself.
 func (n *neighbourhood) mean(dst, own []float64, ownStd, most float64) (mean []float64, std float64, heard bool) {
 	usual, models := n.usualNoise()
 	most = believed(usual, most)
-	if usual = weighing(usual, models, len(n.edges)); !n.byNoise {
-		usual = math.Inf(1)
-	}
+	usual = n.weighing(usual, models)
 	var degree float64
 	for i := range n.latest {
 		if e := &n.latest[i]; e.round > 0 && !n.screened.leftOut(i) {
@@ -206,6 +204,14 @@ func (n *neighbourhood) usualNoise() (usual float64, models int) {
 		}
 	}
 	return usualNoise(claims), len(claims)
+}
+
+// weighing is the function of that name for the shared step, in which so many models count.
+func (n *neighbourhood) weighing(usual float64, models int) float64 {
+	if !n.byNoise {
+		return math.Inf(1)
+	}
+	return weighing(usual, models, len(n.edges))
 }
 
 // radius returns the radius of ClippedGossip around own, and the distance of each

@@ -50,10 +50,10 @@ type difference struct {
 	round   uint64  // of the last model in it
 }
 
-// judge marks edges by the models that were heard over them. own is the agent's model,
-// and ownStd the standard deviation of the noise in it. drawn is the noise that the
-// agent itself drew for own: whatever noise others claim, the test of nearness assumes
-// no more than this.
+// judge marks edges by the models that were heard over them. own is the agent's model, or
+// what that was before its own release, and ownStd the standard deviation of the noise in
+// it. drawn is the noise that the agent itself drew for a release: whatever noise others
+// claim, the test of nearness assumes no more than this.
 func (s *screen) judge(edges []Edge, heard []latest, own []float64, ownStd, drawn float64) {
 	s.out = s.out[:0]
 	if len(edges) < enoughToJudge {

@@ -227,9 +227,7 @@ func (r *rounds) finish(now time.Duration) {
 	claims := r.taken(func(heard *Message) float64 { return heard.NoiseStd })
 	usual := usualNoise(claims)
 	most := believed(usual, r.task.mostNoise(len(r.model)))
-	if usual = weighing(usual, len(claims), len(r.hood.edges)); r.task.releasesVectors() {
-		usual = math.Inf(1) // noise that is to cancel does so only with the weights that both ends know
-	}
+	usual = r.hood.weighing(usual, len(claims))
 	for i := range r.hood.edges {
 		l := r.inboxes[r.hood.edges[i].Peer]
 		if !l.member {

@@ -19,8 +19,9 @@ type runningMean struct {
 	round  uint64 // of the newest in it
 }
 
-// average adds to the neighbours' means what is newer than they are. Each agent does so once
-// for each of its own releases, so of what it hears in between, the newest counts. A mean
+// average adds to the neighbours' means what is newer than they are. An agent does so when it
+// releases or, in rounds, when it combines, so of what it hears in between, the newest counts.
+// A mean
 // never reaches further back than over as many models as a record pays for, because what
 // people learn changes with their records.
 func (n *neighbourhood) average(t *Task) {
@@ -38,7 +39,7 @@ func (n *neighbourhood) average(t *Task) {
 // add takes a model into the mean, as the one of that number at most.
 func (r *runningMean) add(l *latest, most int) {
 	if r.model == nil {
-		r.model, r.models = make([]float64, len(l.model)), 0
+		r.model = make([]float64, len(l.model))
 	}
 	r.round, r.models = l.round, min(r.models, most-1)+1
 	share := 2 / float64(1+r.models)

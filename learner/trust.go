@@ -8,7 +8,7 @@ import (
 )
 
 // Prior is what the neighbours' shared models in a state suggest as a personal model:
-// their weighted mean, each clipped around the middle of all (see [centred]); or the
+// their weighted mean, each [smoothed] and clipped around the middle of all (see [centred]); or the
 // agent's own shared model if it has heard none. It is a public function of what was
 // released.
 func Prior(s State) []float64 {
@@ -58,7 +58,7 @@ func (t *Task) noiseOf(heard []Heard, neighbours int) Noise {
 		squares += h.Weight * h.Weight
 		rounds[i] = float64(h.Round)
 	}
-	std, own := usualNoise(claims(heard)), squares/(total*total)
+	std, own := usualNoise(claimsOf(heard)), squares/(total*total)
 	releases := min(median(rounds), float64(t.Release.Releases)) // rounds after these only mix
 	size := float64(neighbours + 1)
 	if neighbours < t.Graph.Degree {
@@ -121,7 +121,7 @@ func smoothed(heard []Heard) []Heard {
 	for _, h := range heard {
 		total += h.Weight
 	}
-	most := believed(usualNoise(claims(heard)), math.MaxFloat64)
+	most := believed(usualNoise(claimsOf(heard)), math.MaxFloat64)
 	moved, noise := make([]float64, len(heard[0].Model)), 0.
 	for _, h := range heard {
 		if len(h.Mean) == len(moved) {
@@ -156,15 +156,14 @@ func (t *Task) mostNoise(p int) float64 { return t.Radius / math.Sqrt(float64(p)
 // history for Byzantine robust optimization", 2021) from the medians of the
 // coordinates, with the median distance from there as the radius. Half of the models
 // are not moved, and a lying one moves the mean by no more than an honest one. All count
-// by their [precision]. The
-// noise in the models is kept, unlike in the shared step: it averages out in the mean
-// of all.
+// by their [precision]. The noise in the models is kept, unlike in the shared step: it
+// averages out in the mean of all.
 func centred(heard []Heard) []float64 {
 	middle, distances := middleOf(heard), make([]float64, len(heard))
 	for i, h := range heard {
 		distances[i] = floats.Distance(h.Model, middle, 2)
 	}
-	usual, distance := weighing(usualNoise(claims(heard)), len(heard), len(heard)), median(slices.Clone(distances))
+	usual, distance := weighing(usualNoise(claimsOf(heard)), len(heard), len(heard)), median(slices.Clone(distances))
 	radius := math.Inf(1)
 	if maxFaulty(len(heard)) > 0 {
 		radius = distance
@@ -182,8 +181,8 @@ func centred(heard []Heard) []float64 {
 	return prior
 }
 
-// claims are the standard deviations of noise that neighbours claim.
-func claims(heard []Heard) []float64 {
+// claimsOf are the standard deviations of noise that neighbours claim.
+func claimsOf(heard []Heard) []float64 {
 	list := make([]float64, len(heard))
 	for i, h := range heard {
 		list[i] = h.NoiseStd

@@ -8,7 +8,8 @@ import (
 )
 
 // Workspace is shared by agents that one goroutine drives, so that a simulation of many
-// agents allocates nothing while it runs. The Ask and the Send of an [Output] lie in
+// agents allocates nothing while it runs, but for the means of models that there are with
+// noise. The Ask and the Send of an [Output] lie in
 // it: they last until the next call of any agent that shares it. A task is checked when
 // the first of its agents is made, and must not change after that. The zero value is
 // ready to use; a workspace is not safe for concurrent use.
